@@ -1,6 +1,6 @@
 import { SPEAKERS } from "#src/speech/answer-samples.ts";
-import type { FieldSample } from "#src/speech/field-samples.ts";
 import { onLine, speechOf } from "#src/speech/testing.ts";
+import type { FieldSample } from "./field-samples.ts";
 
 /** The sample spoken by speaker number `speaker`, on a quiet line. */
 export function audioOf({ stretches, gapMs }: FieldSample, speaker: number): Int16Array<ArrayBuffer> {

@@ -6,10 +6,10 @@
  * the end of speech at the earliest; 500 ms after it when more could follow, 900 ms when it is no answer, and 2 s when digits seem to be missing.
  */
 import { parseArgs } from "node:util";
-import { FIELD_FORMS, chanceOf } from "#src/speech/field-samples.ts";
 import { createRecogniser } from "#src/speech/index.ts";
 import type { ListenTask } from "#src/speech/recognition-result.ts";
 import { framesOf } from "#src/speech/testing.ts";
+import { FIELD_FORMS, chanceOf } from "./field-samples.ts";
 import { figure } from "./budgets.ts";
 import { audioOf } from "./field-audio.ts";
 import { recogniserDelay } from "./recogniser-delay.ts";

@@ -21,10 +21,10 @@ import { decodeUlaw } from "#src/kernel/g711.ts";
 import { loadVoiceActivity } from "#src/media/voice-activity.ts";
 import { SPEAKERS } from "#src/speech/answer-samples.ts";
 import { loadDecoders } from "#src/speech/decoder.ts";
-import { type Chance, FIELD_FORMS, type FieldSample, chanceOf } from "#src/speech/field-samples.ts";
 import type { ListenFor, RecognitionResult } from "#src/speech/recognition-result.ts";
 import { framesOf } from "#src/speech/testing.ts";
 import { UtteranceRecogniser } from "#src/speech/utterance-recogniser.ts";
+import { type Chance, FIELD_FORMS, type FieldSample, chanceOf } from "./field-samples.ts";
 import { audioOf } from "./field-audio.ts";
 
 const { values } = parseArgs({

@@ -3,6 +3,7 @@ import { renderApplyFile } from "./apply-file-page.ts";
 import { renderErrors } from "./errors-page.ts";
 import { GATEWAY_PAGES, renderGateways } from "./gateways-page.ts";
 import { withSections } from "./markdown.ts";
+import { renderStates } from "./states-page.ts";
 import { FORWARDING_SECTIONS, WEBHOOK_SECTIONS } from "./webhooks-page.ts";
 
 const written = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
@@ -13,6 +14,7 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   "docs/errors.md": renderErrors,
   "docs/gateways.md": renderGateways,
   ...GATEWAY_PAGES,
+  "docs/states.md": renderStates,
   "docs/webhooks.md": () => withSections(written("docs/webhooks.md"), WEBHOOK_SECTIONS()),
   "docs/card-forwarding.md": () => withSections(written("docs/card-forwarding.md"), FORWARDING_SECTIONS()),
 };

@@ -29,21 +29,3 @@ function toUlaw(data: Buffer, { tag, channels, rate, bits }: { tag: number; chan
   const samples = Int16Array.from({ length: Math.floor(data.length / 2) }, (_, index) => data.readInt16LE(index * 2));
   return encodeUlaw(samples);
 }
-
-/** A WAV file of mu-law samples at 8000 Hz. */
-export function writeWav(ulaw: Uint8Array): Buffer {
-  const header = Buffer.alloc(44);
-  header.write("RIFF", 0, "latin1");
-  header.writeUInt32LE(36 + ulaw.length, 4);
-  header.write("WAVEfmt ", 8, "latin1");
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(MULAW, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(SAMPLE_RATE_HZ, 24);
-  header.writeUInt32LE(SAMPLE_RATE_HZ, 28);
-  header.writeUInt16LE(1, 32);
-  header.writeUInt16LE(8, 34);
-  header.write("data", 36, "latin1");
-  header.writeUInt32LE(ulaw.length, 40);
-  return Buffer.concat([header, ulaw]);
-}

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
-import { type Database, type Db, isOwnerDead } from "#src/platform/index.ts";
+import { type Database, type Db, isOwnerDead, repeat } from "#src/platform/index.ts";
 
 /** Open streams at most. */
 const PER_SESSION = 5;
@@ -48,9 +48,6 @@ export function memoryStreamQuota(): StreamQuota {
  */
 export function databaseStreamQuota(database: Database, owner: string, clock: Clock, random: Pick<Random, "uuid">): StreamQuota {
   const released = new Set<string>();
-  let stopped = false;
-  let cancel = () => {};
-
   const deleteBatched = database.batched(async (db, ids: readonly string[]) => {
     await db.deleteFrom("open_streams").where("id", "in", ids).execute();
     return ids;
@@ -66,17 +63,7 @@ export function databaseStreamQuota(database: Database, owner: string, clock: Cl
     for (const id of released) release(id);
     await deleteStreamsOfDead(database.db, owner);
   };
-  const sweepLater = () => {
-    if (!stopped)
-      cancel = clock.after(
-        SWEEP_MS,
-        () =>
-          void sweep()
-            .catch(() => {})
-            .then(sweepLater),
-      );
-  };
-  sweepLater();
+  const end = repeat({ clock, everyMs: SWEEP_MS, firstMs: SWEEP_MS, task: sweep, onFailure: () => {} });
 
   return {
     async take(request) {
@@ -85,8 +72,7 @@ export function databaseStreamQuota(database: Database, owner: string, clock: Cl
       return taken ? () => release(id) : null;
     },
     stop() {
-      stopped = true;
-      cancel();
+      void end();
     },
   };
 }

@@ -3,16 +3,16 @@ import { dirname, resolve } from "node:path";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { applyDocument, type ChangeReport, type RecordingRead } from "#src/projects/index.ts";
 import { readRecording, SoundFault } from "#src/speech/index.ts";
-import { only, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
+import { operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 
 const apply = operation({
   arguments: "[--dry-run] FILE",
   summary:
     "Brings the installation to what FILE declares (YAML or JSON, - for standard input); a second time it changes nothing. --dry-run: only says what would differ.",
   options: { "dry-run": { type: "boolean" } },
+  takes: 1,
   opening: { creates: true },
-  async read({ "dry-run": dryRun = false }, positionals) {
-    const file = only(positionals, "apply [--dry-run] FILE [--json]   (FILE: YAML or JSON, - for standard input)");
+  async read({ "dry-run": dryRun = false }, file: string) {
     const text = readText(file);
     const { recordingsOf, variablesOf } = await applyDocument();
     // The variables that the file names: no other part of the environment goes to another process.

@@ -1,6 +1,6 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type ChainReport, headText, newestFirst, parseHead, verifyChain } from "#src/platform/index.ts";
-import { limitOf, none, operation, type Operations, runnerOf } from "./operation.ts";
+import { limitOf, operation, type Operations, runnerOf } from "./operation.ts";
 import { moment, table } from "./table.ts";
 
 const list = operation({
@@ -8,10 +8,7 @@ const list = operation({
   summary: "Who did what, the newest first: 50 rows, or N.",
   options: { limit: { type: "string" } },
   opening: { leavesAudit: true },
-  read({ limit }, positionals) {
-    none(positionals, "audit list [--limit N]");
-    return { limit: limitOf(limit) };
-  },
+  read: ({ limit }) => ({ limit: limitOf(limit) }),
   async work({ database }, { limit }) {
     return await newestFirst(limit, (since) => {
       const query = database.db
@@ -47,8 +44,7 @@ const verify = operation({
   summary: "Checks the log's chain from its first row; with --head, that it still holds what it held when that head was noted.",
   options: { head: { type: "string" } },
   opening: { leavesAudit: true },
-  read({ head }, positionals) {
-    none(positionals, "audit verify [--head POSITION:SEAL]");
+  read({ head }) {
     const noted = head === undefined ? null : parseHead(head);
     if (head !== undefined && !noted) throw new OperatorError("--head takes a head as audit verify prints it, POSITION:SEAL.");
     return { head: noted };
@@ -57,7 +53,7 @@ const verify = operation({
     const report = await verifyChain(database.db, keys.audit, head);
     return { ok: report.fault === null && report.overdue === 0, ...report, head: report.head && headText(report.head) };
   },
-  show: describe,
+  show: (report) => describe(report),
   fails: ({ ok }) => !ok,
 });
 

@@ -7,9 +7,11 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import { formatHostPort } from "#src/kernel/host-port.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { CURRENCIES, parseAmountText, toMinor } from "#src/kernel/money.ts";
+import { writeWav } from "#src/speech/index.ts";
 import { openTelephone } from "#softphone/caller.ts";
 import { turnsOfDigits, turnsOfScript, type Turn } from "#softphone/script.ts";
-import { readWav, writeWav } from "#softphone/wav.ts";
+import { readWav } from "#softphone/wav.ts";
+import { Timeline } from "./demo/timeline.ts";
 import { PROMPT_CACHE } from "./prompt-cache.ts";
 
 const USAGE = `Usage: voicetill call TARGET [--digits GROUPS] [--say TEXT] [--wav FILE] [--script FILE] [--from +1...] [--header 'Name: value'] [--record FILE] [--amount AMOUNT] [--json]
@@ -58,11 +60,12 @@ export async function run(args: string[]): Promise<number> {
   if (values.wav !== undefined) readWav(readFile(values.wav));
   const record = values.record === undefined ? null : openToWrite(values.record);
   const listensFor = values.amount === undefined ? undefined : amountSentence(values.amount);
-  const timeline: { at_ms: number; what: string }[] = [];
   // Those that the service has rendered, where they are at hand.
   const prompts = join(config.dataDir, "prompts");
   const telephone = await openTelephone(existsSync(prompts) ? prompts : PROMPT_CACHE);
-  const started = performance.now();
+  const timeline = new Timeline((line) => {
+    if (!values.json) process.stdout.write(`${line}\n`);
+  });
   const heard: Uint8Array[] = [];
   try {
     const report = await telephone.call({
@@ -72,16 +75,12 @@ export async function run(args: string[]): Promise<number> {
       turns,
       ...(listensFor !== undefined && { listensFor }),
       onAudio: (ulaw) => void heard.push(ulaw),
-      onEvent: (what) => {
-        const at = { at_ms: Math.round(performance.now() - started), what };
-        timeline.push(at);
-        if (!values.json) process.stdout.write(`${String(at.at_ms).padStart(7)} ms  ${what}\n`);
-      },
+      onEvent: (what) => timeline.add(what),
     });
     const { answered, status, endedBy, heardSentence } = report;
     if (values.json)
       process.stdout.write(
-        `${JSON.stringify({ answered, status, ended_by: endedBy, prompts: report.prompts, amount_heard: heardSentence, timeline })}\n`,
+        `${JSON.stringify({ answered, status, ended_by: endedBy, prompts: report.prompts, amount_heard: heardSentence, timeline: timeline.entries })}\n`,
       );
     else if (heardSentence !== null) process.stdout.write(`\nThe amount was ${heardSentence ? "heard" : "not heard"}: ${listensFor}\n`);
     return answered ? 0 : 1;

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { none, operation, type Operations, runnerOf } from "./operation.ts";
+import { operation, type Operations, runnerOf } from "./operation.ts";
 
 const HEAD = `# What voicetill export found. Applied here it changes nothing. Secrets are not in it: elsewhere, API keys and the webhooks' secrets are
 # made anew, and apply names the credentials and platforms' secrets that are missing. Recordings are named: apply reads them beside this file.
@@ -10,10 +10,7 @@ const exported = operation({
   summary: "Writes the present state as an apply file, without its secrets: organisations, keys in force, projects and their settings.",
   options: {},
   opening: { leavesAudit: true },
-  read(_, positionals) {
-    none(positionals, "export [--json]");
-    return {};
-  },
+  read: () => ({}),
   work: ({ projects, database }) => projects.exportState(database.db),
   show: (state) => `${HEAD}${stringify(state, { lineWidth: 0 })}`.trimEnd(),
 });

@@ -7,21 +7,19 @@ import { findProject } from "./find-project.ts";
 import { isHelped } from "./help.ts";
 import { operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 
-const TEST = "gateways test PROJECT GATEWAY [--live]";
 const USAGE = `Usage: voicetill gateways [--json]
     The gateways, what each can do, and the names of their credentials and options for the apply file.
 
-voicetill ${TEST} [--json]
+voicetill gateways test PROJECT GATEWAY [--live] [--json]
     Asks the vendor whether it takes the project's credentials: those for its sandbox, with --live the live ones. Nothing is charged.`;
 
 const test = operation({
-  arguments: TEST.slice("gateways test ".length),
+  arguments: "PROJECT GATEWAY [--live]",
   summary: "Asks the vendor whether it takes the project's credentials. Nothing is charged. PROJECT: its slug, or ORGANIZATION/SLUG.",
   options: { live: { type: "boolean" } },
+  takes: 2,
   opening: { leavesAudit: true },
-  read({ live }, positionals): { project: string; gateway: GatewayName; environment: Environment } {
-    const [project, gateway, ...more] = positionals;
-    if (project === undefined || gateway === undefined || more.length > 0) throw new OperatorError(`Usage: voicetill ${TEST}`);
+  read({ live }, project: string, gateway: string): { project: string; gateway: GatewayName; environment: Environment } {
     if (!isGatewayName(gateway) || !GATEWAYS_BUILT[gateway])
       throw new OperatorError(`There is no gateway "${gateway}"; voicetill gateways lists them.`);
     return { project, gateway, environment: live ? "live" : "test" };

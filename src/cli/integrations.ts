@@ -4,12 +4,10 @@ import { type Configuration, configurationFor } from "#src/integrations/index.ts
 import { formatHostPort } from "#src/kernel/host-port.ts";
 import { MODES } from "#src/kernel/payment.ts";
 import { findProject } from "./find-project.ts";
-import { only, operation, type Operations, runnerOf } from "./operation.ts";
-
-const SHOW = "integrations show PROJECT [--gateway NAME] [--mode charge|tokenize] [--callback URI] [--control] [--live]";
+import { operation, type Operations, runnerOf } from "./operation.ts";
 
 const show = operation({
-  arguments: SHOW.slice("integrations show ".length),
+  arguments: "PROJECT [--gateway NAME] [--mode charge|tokenize] [--callback URI] [--control] [--live]",
   summary:
     "Finished settings for voice platforms: tools, transfer, prompt, with this installation's addresses and no secret. PROJECT: a slug, or ORG/slug.",
   options: {
@@ -19,8 +17,8 @@ const show = operation({
     control: { type: "boolean" },
     live: { type: "boolean" },
   },
-  read({ gateway, mode = "charge", callback, control = false, live = false }, positionals) {
-    const project = only(positionals, SHOW);
+  takes: 1,
+  read({ gateway, mode = "charge", callback, control = false, live = false }, project: string) {
     if (!(MODES as readonly string[]).includes(mode)) throw new OperatorError(`--mode takes ${MODES.join(" or ")}; "${mode}" is neither.`);
     if (callback !== undefined && !parseCallback(callback))
       throw new OperatorError(`--callback takes a SIP URI or a number such as +15550001111; ${JSON.stringify(callback)} is neither.`);

@@ -1,12 +1,10 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { ALL_SCOPES, type ApiKey, type NewApiKey, SCOPES } from "#src/projects/index.ts";
-import { none, only, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
+import { operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 import { facts, moment, table } from "./table.ts";
 
-const CREATE = "keys create --org S --name N --mode test|live [--scopes a,b] [--expires T]";
-
 const create = operation({
-  arguments: CREATE.slice("keys create ".length),
+  arguments: "--org S --name N --mode test|live [--scopes a,b] [--expires T]",
   summary: "Makes an API key and prints it once. T: 90d, 12h, a date, or a time such as 2030-01-31T12:00:00Z.",
   options: {
     org: { type: "string" },
@@ -15,9 +13,8 @@ const create = operation({
     scopes: { type: "string" },
     expires: { type: "string" },
   },
-  read({ org, name, mode, scopes, expires }, positionals): Omit<NewApiKey, "expiresAt"> & { expires: string | null } {
-    none(positionals, CREATE);
-    if (org === undefined || name === undefined || mode === undefined) throw new OperatorError(`Usage: voicetill ${CREATE}`);
+  read({ org, name, mode, scopes, expires }): (Omit<NewApiKey, "expiresAt"> & { expires: string | null }) | null {
+    if (org === undefined || name === undefined || mode === undefined) return null;
     if (mode !== "test" && mode !== "live") throw new OperatorError(`--mode takes test or live; "${mode}" is neither.`);
     const list = scopes === undefined ? null : scopes.split(",").map((scope) => scope.trim());
     const unknown = list?.find((scope) => !(ALL_SCOPES as readonly string[]).includes(scope));
@@ -43,10 +40,7 @@ const list = operation({
   arguments: "[--org S]",
   summary: "The API keys, as far as they can be shown: beginning and last four characters.",
   options: { org: { type: "string" } },
-  read({ org }, positionals) {
-    none(positionals, "keys list [--org S]");
-    return { org: org ?? null };
-  },
+  read: ({ org = null }) => ({ org }),
   work: ({ projects, database }, { org }) => projects.listKeys(database.db, org),
   show: (keys) =>
     keys.length === 0
@@ -70,7 +64,8 @@ const revoke = operation({
   arguments: "NAME-or-prefix",
   summary: "Revokes the one key that is meant, by its name, ORG/NAME or beginning; every process refuses it within a second.",
   options: {},
-  read: (_, positionals) => ({ what: only(positionals, "keys revoke NAME-or-prefix") }),
+  takes: 1,
+  read: (_, what: string) => ({ what }),
   async work({ projects }, { what }) {
     const { already, shown } = await projects.revokeKey(what);
     return { already, ...shown };

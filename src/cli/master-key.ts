@@ -1,15 +1,12 @@
 import type { RotationReport } from "#src/projects/index.ts";
-import { none, operation, type Operations, runnerOf } from "./operation.ts";
+import { operation, type Operations, runnerOf } from "./operation.ts";
 
 const rotation = (word: "rotate" | "reencrypt", summary: string) =>
   operation({
     arguments: "",
     summary,
     options: {},
-    read(_, positionals) {
-      none(positionals, `master-key ${word}`);
-      return {};
-    },
+    read: () => ({}),
     async work({ projects, keys }) {
       return { ...(await projects.rotateMasterKey({ reencrypt: word === "reencrypt" })), kept: keys.keyring.store ? "file" : "settings" };
     },

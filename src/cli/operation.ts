@@ -19,32 +19,38 @@ export type Sent<T> = T extends Date
  * A day-to-day command. `read` and `show` run in the command's own process, `work` runs where the database is: there too,
  * or with embedded storage in the service that runs on it. What goes between them is JSON, wherever `work` runs.
  */
-export interface Operation<Options extends ParseArgsOptionsConfig, Input extends object, Output> {
+export interface Operation<Options extends ParseArgsOptionsConfig, Input extends object, Output, Shown = Sent<Output>> {
   /** What stands behind the command's name: its arguments, and what it does. */
   arguments: string;
   summary: string;
   options: Options;
-  /** Throws OperatorError for what cannot be meant. */
-  read(values: ReturnType<typeof parseArgs<{ options: Options }>>["values"], positionals: readonly string[]): Input | Promise<Input>;
+  /** How many arguments it takes beside its options; left out: none. */
+  takes?: 1 | 2 | "some";
+  /** Throws OperatorError for what cannot be meant; null: something is missing, and how it is called is told. */
+  read(values: Values<Options>, ...positionals: string[]): Input | null | Promise<Input | null>;
   work(modules: CommandModules, input: Input): Promise<Output>;
-  /** For people; `--json` prints the output itself. */
-  show(output: Sent<Output>): string;
-  /** True when the output says that something is wrong: exit status 1. */
-  fails?(output: Sent<Output>): boolean;
+  /** What is done with the output in the command's own process: files are written where the operator is. Left out: nothing. */
+  finish?(output: Sent<Output>, values: Values<Options>): Promise<Shown>;
+  /** For people; `--json` prints what is shown itself. */
+  show(shown: Shown): string;
+  /** True when what is shown says that something is wrong: exit status 1. */
+  fails?(shown: Shown): boolean;
   /** How the modules are opened when no service runs. */
   opening?: CommandOpening;
 }
 
+type Values<Options extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: Options }>>["values"];
+
 /** An operation whose types matter to itself alone. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the one place where operations of all types meet
-export type AnyOperation = Operation<any, any, any>;
+export type AnyOperation = Operation<any, any, any, any>;
 
 /** Operations by their full names, such as "keys create". */
 export type Operations = Readonly<Record<string, AnyOperation>>;
 
-export function operation<const Options extends ParseArgsOptionsConfig, Input extends object, Output>(
-  definition: Operation<Options, Input, Output>,
-): Operation<Options, Input, Output> {
+export function operation<const Options extends ParseArgsOptionsConfig, Input extends object, Output, Shown = Sent<Output>>(
+  definition: Operation<Options, Input, Output, Shown>,
+): Operation<Options, Input, Output, Shown> {
   return definition;
 }
 
@@ -64,9 +70,14 @@ export function runnerOf(command: string, operations: Operations): (args: string
       throw new OperatorError(`${asked}: ${words.map((word) => `voicetill ${command} ${word}`).join(", ")} (--help tells more).`);
     }
     const { json, values, positionals } = parseArguments(name, chosen, rest);
-    const output = await perform(readConfig(process.env), name, chosen, (await chosen.read(values, positionals)) as object);
-    process.stdout.write(json ? `${JSON.stringify(output)}\n` : `${chosen.show(output)}\n`);
-    return chosen.fails?.(output) ? 1 : 0;
+    const { takes = 0 } = chosen;
+    const isCalledRight = takes === "some" ? positionals.length > 0 : positionals.length === takes;
+    const input = isCalledRight ? ((await chosen.read(values, ...positionals)) as object | null) : null;
+    if (!input) throw new OperatorError(`Usage: voicetill ${name} ${chosen.arguments}`.trim());
+    const output = await perform(readConfig(process.env), name, chosen, input);
+    const shown: unknown = chosen.finish ? await chosen.finish(output, values) : output;
+    process.stdout.write(`${json ? JSON.stringify(shown) : chosen.show(shown)}\n`);
+    return chosen.fails?.(shown) ? 1 : 0;
   };
 }
 
@@ -139,18 +150,6 @@ function usage(operations: Operations): string {
   return Object.entries(operations)
     .map(([name, { arguments: words, summary }]) => `voicetill ${`${name} ${words}`.trim()} [--json]\n    ${summary}`)
     .join("\n\n");
-}
-
-/** The one positional argument that a command takes; throws OperatorError that says how it is called. */
-export function only(positionals: readonly string[], call: string): string {
-  const [first, ...more] = positionals;
-  if (first === undefined || more.length > 0) throw new OperatorError(`Usage: voicetill ${call}`);
-  return first;
-}
-
-/** Throws OperatorError when there are positional arguments. */
-export function none(positionals: readonly string[], call: string): void {
-  if (positionals.length > 0) throw new OperatorError(`Usage: voicetill ${call}`);
 }
 
 /** `--limit`: a whole number from 1 to 10,000. */

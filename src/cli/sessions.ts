@@ -8,17 +8,14 @@ import { erasedAt, isTerminal, type Session, type Status, STATUSES } from "#src/
 import { findEvent } from "#src/webhooks/index.ts";
 import { unknownProject } from "./find-project.ts";
 import type { CommandModules } from "./modules.ts";
-import { limitOf, none, only, operation, type Operations, runnerOf } from "./operation.ts";
+import { limitOf, operation, type Operations, runnerOf } from "./operation.ts";
 import { facts, moment, table } from "./table.ts";
 
 const list = operation({
   arguments: "[--status S] [--project P] [--limit N]",
   summary: "The newest sessions, 50 unless --limit says otherwise. P: a project's slug, ORGANIZATION/SLUG or id.",
   options: { status: { type: "string" }, project: { type: "string" }, limit: { type: "string" } },
-  read({ status, project, limit }, positionals) {
-    none(positionals, "sessions list [--status S] [--project P] [--limit N]");
-    return { status: statusOf(status), project: project ?? null, limit: limitOf(limit) };
-  },
+  read: ({ status, project = null, limit }) => ({ status: statusOf(status), project, limit: limitOf(limit) }),
   async work({ sessions, projects, database }, { project: name, ...filter }) {
     const project = name === null ? null : namedIn(await projects.overview(database.db), name);
     const found = await sessions.list(database.db, { project, ...filter });
@@ -56,7 +53,8 @@ const show = operation({
   arguments: "ID",
   summary: "One session: what it asked for, each attempt at the gateway, its webhook, how the transfer-back went.",
   options: {},
-  read: (_, positionals) => ({ id: idOf(only(positionals, "sessions show ID")) }),
+  takes: 1,
+  read: readId,
   async work(modules, { id }) {
     const { db } = modules.database;
     const session = await find(modules, id);
@@ -123,7 +121,8 @@ const cancel = operation({
   arguments: "ID",
   summary: "Cancels a session by the API's rule: while it waits or a card is being collected, never once the gateway was asked.",
   options: {},
-  read: (_, positionals) => ({ id: idOf(only(positionals, "sessions cancel ID")) }),
+  takes: 1,
+  read: readId,
   async work(modules, { id }) {
     const { organizationId, environment } = await find(modules, id);
     const result = await modules.sessions.cancel(id, { organizationId, environment }, "operator", "command");
@@ -138,7 +137,8 @@ const erase = operation({
   arguments: "ID",
   summary: "Erases who called and what for: caller, memory, description, billing address, the webhook's body. The outcome stays.",
   options: {},
-  read: (_, positionals) => ({ id: idOf(only(positionals, "sessions erase ID")) }),
+  takes: 1,
+  read: readId,
   async work({ database }, { id }) {
     const found = await eraseSession(database, id);
     if (found === "missing") throw new OperatorError(`There is no session ${id}.`);
@@ -213,8 +213,8 @@ function statusOf(text: string | undefined): Status | null {
   return status;
 }
 
-function idOf(text: string): string {
+function readId(_: object, text: string): { id: string } {
   const id = parseUuid(text);
   if (id === null) throw new OperatorError(`"${text}" is not a session's id, such as 018f7a52-0000-4000-8000-000000000000.`);
-  return id;
+  return { id };
 }

@@ -1,7 +1,7 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { audit } from "#src/platform/index.ts";
 import { askForSipTrace, LONGEST_TRACE_MINUTES } from "#src/roles/sip-trace.ts";
-import { countOf, none, operation, type Operations, runnerOf } from "./operation.ts";
+import { countOf, operation, type Operations, runnerOf } from "./operation.ts";
 
 const DEFAULT_MINUTES = 10;
 
@@ -9,8 +9,7 @@ const trace = operation({
   arguments: "[--minutes N | --off]",
   summary: `Writes the SIP messages of all calls into a file in the data folder of each process that takes calls: for ${DEFAULT_MINUTES} minutes, or N, or no longer. Passwords, keypad digits, media keys and sessions' memory are left out.`,
   options: { minutes: { type: "string" }, off: { type: "boolean" } },
-  read({ minutes, off = false }, positionals) {
-    none(positionals, "sip trace [--minutes N | --off]");
+  read({ minutes, off = false }) {
     if (off && minutes !== undefined) throw new OperatorError("sip trace takes one of --minutes and --off.");
     return { minutes: off ? 0 : countOf("minutes", minutes, DEFAULT_MINUTES, LONGEST_TRACE_MINUTES) };
   },

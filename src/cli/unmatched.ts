@@ -2,7 +2,7 @@ import { formatAmount } from "#src/kernel/money.ts";
 import { type AttemptView, needsOperator } from "#src/payments/index.ts";
 import { listNumberCallbacks } from "#src/sessions/index.ts";
 import { listUnmatched } from "#src/voice/index.ts";
-import { limitOf, none, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
+import { limitOf, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 import { moment, table } from "./table.ts";
 
 const list = operation({
@@ -10,10 +10,7 @@ const list = operation({
   summary:
     "What fits nothing: calls that no session matched, rule by rule, payments whose outcome or refund somebody must look into, and callbacks by number where no trunk dials them.",
   options: { limit: { type: "string" } },
-  read({ limit }, positionals) {
-    none(positionals, "unmatched list [--limit N]");
-    return { limit: limitOf(limit, 20) };
-  },
+  read: ({ limit }) => ({ limit: limitOf(limit, 20) }),
   work: async ({ database, trunks }, { limit }) => ({
     calls: await listUnmatched(database.db, limit),
     payments: (await needsOperator(database.db, limit)).map((attempt) => ({

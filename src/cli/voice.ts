@@ -1,6 +1,5 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { readConfig } from "#src/config/index.ts";
 import { inLanguage, type Sample, samplesOf, type Sentence } from "#src/conversation/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
@@ -8,9 +7,9 @@ import { EMBEDDED_LANGUAGE, type LanguageTag, spokenLanguage, spokenLanguages } 
 import { systemClock } from "#src/kernel/clock.ts";
 import { makeFolder, silentLog } from "#src/platform/index.ts";
 import { openVoices, type Voices } from "#src/roles/voices.ts";
-import { writeWav } from "#softphone/wav.ts";
+import { writeWav } from "#src/speech/index.ts";
 import { findProject } from "./find-project.ts";
-import { only, operation, type Operations, perform, runnerOf, type Sent } from "./operation.ts";
+import { operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 
 interface Output {
   project: string;
@@ -21,15 +20,14 @@ interface Output {
   recordings: Record<string, string>;
 }
 
-const USAGE = "voice preview PROJECT [--out FOLDER]";
-
 const preview = operation({
   arguments: "PROJECT [--out FOLDER]",
   summary:
     "Writes all that a project's callers can hear into FOLDER (voice-PROJECT), as WAV files and a page to listen to them. PROJECT: its slug, or ORGANIZATION/SLUG.",
   options: { out: { type: "string" } },
+  takes: 1,
   opening: { leavesAudit: true },
-  read: (_, positionals) => ({ name: only(positionals, USAGE), languages: spokenLanguages(readConfig(process.env).voice) }),
+  read: (_, name: string) => ({ name, languages: spokenLanguages(readConfig(process.env).voice) }),
   async work({ database, projects }, { name, languages }): Promise<Output> {
     const { id } = findProject(await projects.overview(database.db), name);
     const project = await projects.projectById(database.db, id);
@@ -44,23 +42,34 @@ const preview = operation({
     });
     return { project: project.slug, name: project.name, language, samples, recordings: Object.fromEntries(await Promise.all(sounds)) };
   },
-  show: ({ project }) => project,
+  async finish(output, { out }) {
+    const { project, language, samples } = output;
+    const folder = out ?? `voice-${project}`;
+    const missed = await write(folder, output);
+    const sentences = samples.map((sample) => ({
+      sentence: sample.name,
+      when: sample.when,
+      words: sample.sentence.recording === undefined ? wordsOf(sample.sentence) : null,
+      file: join(folder, `${sample.name}.wav`),
+    }));
+    return { project, language, page: join(folder, "index.html"), missed, sentences };
+  },
+  show: ({ language, page, missed, sentences }) =>
+    [
+      ...(missed > 0 ? [`${missed} of them by the embedded voice, in English: the endpoint of VOICE did not say them.`] : []),
+      `${sentences.length} sentences, ${language}. To listen to them:\n  ${page}`,
+    ].join("\n"),
 });
 
 export const operations: Operations = { "voice preview": preview };
+export const run = runnerOf("voice", operations);
 
-/** As `runnerOf`, but that the files are written here, where the operator is, wherever the database is. */
-export async function run(args: string[]): Promise<number> {
-  const isPreview = args[0] === "preview" && !args.some((argument) => ["--help", "-h"].includes(argument));
-  if (!isPreview) return await runnerOf("voice", operations)(args);
-  const { name, out, json } = readArguments(args.slice(1));
+/** Returns how many sentences the endpoint, where there is one, did not say. */
+async function write(folder: string, output: Sent<Output>): Promise<number> {
   const config = readConfig(process.env);
-  const output = (await perform(config, "voice preview", preview, { name, languages: spokenLanguages(config.voice) })) as Sent<Output>;
-  const folder = out ?? `voice-${output.project}`;
   const voices = openVoices({ config, clock: systemClock, log: silentLog }, join(config.dataDir, "prompts"));
-  let missed: number;
   try {
-    missed = await write(folder, output, voices);
+    return await writeBy(voices, folder, output);
   } catch (cause) {
     throw new OperatorError(`The folder ${JSON.stringify(folder)} cannot be written, or the voice failed: ${(cause as Error).message}.`, {
       cause,
@@ -68,35 +77,9 @@ export async function run(args: string[]): Promise<number> {
   } finally {
     await voices.stop();
   }
-  if (json) {
-    const { project, language, samples } = output;
-    const sentences = samples.map((sample) => ({
-      sentence: sample.name,
-      when: sample.when,
-      words: sample.sentence.recording === undefined ? wordsOf(sample.sentence) : null,
-      file: join(folder, `${sample.name}.wav`),
-    }));
-    process.stdout.write(`${JSON.stringify({ project, language, page: join(folder, "index.html"), missed, sentences })}\n`);
-    return 0;
-  }
-  if (missed > 0) process.stdout.write(`${missed} of them by the embedded voice, in English: the endpoint of VOICE did not say them.\n`);
-  process.stdout.write(`${output.samples.length} sentences, ${output.language}. To listen to them:\n  ${join(folder, "index.html")}\n`);
-  return 0;
 }
 
-function readArguments(args: string[]): { name: string; out: string | undefined; json: boolean } {
-  try {
-    const options = { out: { type: "string" }, json: { type: "boolean" } } as const;
-    const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-    return { name: only(positionals, USAGE), out: values.out, json: values.json === true };
-  } catch (cause) {
-    if (cause instanceof OperatorError) throw cause;
-    throw new OperatorError(`${(cause as Error).message.split("\n", 1)[0]} Usage: voicetill ${USAGE}`, { cause });
-  }
-}
-
-/** Returns how many sentences the endpoint, where there is one, did not say. */
-async function write(folder: string, output: Sent<Output>, voices: Voices): Promise<number> {
+async function writeBy(voices: Voices, folder: string, output: Sent<Output>): Promise<number> {
   makeFolder(folder);
   let missed = 0;
   for (const { name, sentence } of output.samples) {

@@ -3,19 +3,17 @@ import { parseUuid } from "#src/kernel/ids.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import { type EventFilter, findEvent, listEvents } from "#src/webhooks/index.ts";
 import { findProject } from "./find-project.ts";
-import { limitOf, none, only, operation, type Operations, runnerOf } from "./operation.ts";
+import { limitOf, operation, type Operations, runnerOf } from "./operation.ts";
 import { moment, table } from "./table.ts";
 
-const LIST = "webhooks list [--failed|--pending|--dead] [--limit N]";
 const FILTERS = ["failed", "pending", "dead"] as const;
 
 const list = operation({
-  arguments: LIST.slice("webhooks list ".length),
+  arguments: "[--failed|--pending|--dead] [--limit N]",
   summary:
     "The newest status webhooks. Pending: a try is to come. Dead: given up, a resend starts afresh. Failed: tried in vain, either of both.",
   options: { failed: { type: "boolean" }, pending: { type: "boolean" }, dead: { type: "boolean" }, limit: { type: "string" } },
-  read(values, positionals): { filter: EventFilter; limit: number } {
-    none(positionals, LIST);
+  read(values): { filter: EventFilter; limit: number } {
     const [filter, ...more] = FILTERS.filter((name) => values[name]);
     if (more.length > 0) throw new OperatorError("webhooks list takes one of --failed, --pending, --dead.");
     return { filter: filter ?? "all", limit: limitOf(values.limit) };
@@ -44,10 +42,8 @@ const resend = operation({
   arguments: "ID-or-session...",
   summary: "Sends webhooks again from the start of their schedule, whatever became of them; a disabled endpoint is enabled by it.",
   options: {},
-  read(_, positionals) {
-    if (positionals.length === 0) throw new OperatorError("Usage: voicetill webhooks resend ID-or-session...");
-    return { ids: positionals.map((text) => parseUuid(text) ?? text) };
-  },
+  takes: "some",
+  read: (_, ...names: string[]) => ({ ids: names.map((text) => parseUuid(text) ?? text) }),
   async work({ database, webhooks }, { ids }) {
     // All of them are looked at before the first is sent.
     const found = [];
@@ -73,10 +69,9 @@ const test = operation({
   summary:
     "Sends the event webhook.test once to the project's status_webhook, signed as every webhook, and says what it answered. PROJECT: its slug, or ORGANIZATION/SLUG.",
   options: { live: { type: "boolean" } },
+  takes: 1,
   opening: { leavesAudit: true },
-  read({ live }, positionals): { name: string; environment: Environment } {
-    return { name: only(positionals, "webhooks test PROJECT [--live]"), environment: live ? "live" : "test" };
-  },
+  read: ({ live }, name: string): { name: string; environment: Environment } => ({ name, environment: live ? "live" : "test" }),
   async work({ database, projects, webhooks }, { name, environment }) {
     const { id, project } = findProject(await projects.overview(database.db), name);
     const answer = await webhooks.test({ id, slug: project }, environment);

@@ -2,7 +2,7 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import { type GatewayName, GATEWAYS } from "#src/kernel/payment.ts";
 import { loaderSnippet } from "#src/widget/index.ts";
 import { findProject } from "./find-project.ts";
-import { only, operation, type Operations, runnerOf } from "./operation.ts";
+import { operation, type Operations, runnerOf } from "./operation.ts";
 
 const AMOUNT_MINOR = 4995;
 
@@ -11,8 +11,9 @@ const preview = operation({
   summary:
     "Makes a test session and says where its card form is: to look at the project's appearance. PROJECT: its slug, or ORGANIZATION/SLUG.",
   options: {},
+  takes: 1,
   opening: { leavesAudit: true },
-  read: (_, positionals) => ({ name: only(positionals, "widget preview PROJECT") }),
+  read: (_, name: string) => ({ name }),
   async work({ database, projects, checkout, sessions, baseUrl }, { name }) {
     const { id: project, organizationId, gateways } = findProject(await projects.overview(database.db), name);
     // Where the project has no sandbox credentials of its own, the simulator of any gateway serves.

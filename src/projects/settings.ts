@@ -88,18 +88,20 @@ const LONGEST_WORD = 60;
 /** A word of the apply file as a fault repeats it: in one line, and not the whole of a long one. */
 export const quoted = (word: string): string => JSON.stringify(word.length > LONGEST_WORD ? `${word.slice(0, LONGEST_WORD)}…` : word);
 
+/** For `superRefine`: `faultOf` says in words what is wrong, null when nothing is. `path`: of the member at fault. */
+export function inWords<T>(faultOf: (value: T) => string | null, ...path: string[]) {
+  return (value: T, context: z.RefinementCtx): void => {
+    const fault = faultOf(value);
+    if (fault !== null) context.addIssue({ code: "custom", path, message: fault });
+  };
+}
+
 const fieldList = z
   .array(z.enum(FIELDS))
   .refine((fields) => (["number", "expiry"] as const).every((field) => fields.includes(field)), "must name number and expiry")
   .refine((fields) => new Set(fields).size === fields.length, "must name each field once");
 
-const allowRule = z
-  .string()
-  .max(256)
-  .superRefine((rule, context) => {
-    const fault = allowRuleFault(rule);
-    if (fault !== null) context.addIssue({ code: "custom", message: fault });
-  });
+const allowRule = z.string().max(256).superRefine(inWords(allowRuleFault));
 
 /** What a project may restrict its cards to. */
 const BRANDS = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "unionpay", "maestro", "elo"] as const satisfies CardBrand[];
@@ -124,10 +126,7 @@ const wording = z
     brand: z.enum(BRANDS).optional(),
     text: z.string().max(500, "must have at most 500 characters"),
   })
-  .superRefine(({ sentence, text }, context) => {
-    const fault = wordingFault(sentence, text);
-    if (fault !== null) context.addIssue({ code: "custom", path: ["text"], message: fault });
-  });
+  .superRefine(inWords(({ sentence, text }) => wordingFault(sentence, text), "text"));
 
 /** The `voice` block of the apply file. */
 export const voiceBlock = z
@@ -226,10 +225,7 @@ export const widgetBlock = z
       .describe("Origins of the merchant's pages that may embed the card form. Default: none."),
     logo: z
       .string()
-      .superRefine((logo, context) => {
-        const fault = logoFault(logo);
-        if (fault !== null) context.addIssue({ code: "custom", message: fault });
-      })
+      .superRefine(inWords(logoFault))
       .nullable()
       .describe("A picture above the card form, as a data: address (docs/widget.md); null: none."),
     appearance: z
@@ -240,10 +236,7 @@ export const widgetBlock = z
         fields: fieldList.describe("What the form asks for, in this order. Default: number, expiry, cvv, zip."),
       })
       .partial()
-      .superRefine(({ variables = {}, theme = "auto" }, context) => {
-        const fault = variablesFault(variables, theme);
-        if (fault !== null) context.addIssue({ code: "custom", path: ["variables"], message: fault });
-      }),
+      .superRefine(inWords(({ variables = {}, theme = "auto" }) => variablesFault(variables, theme), "variables")),
   })
   .partial();
 

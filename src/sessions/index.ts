@@ -31,11 +31,10 @@ import { findWaitingByCode } from "./short-code.ts";
 import type { Phase, SessionEvent, Status } from "./states.ts";
 import { type OwnCalls, startSweeper } from "./sweeper.ts";
 import { type Along, move, type Moved, type Outbox, type Scope, type SessionChanges, transition } from "./transition.ts";
-import { Watchers } from "./watchers.ts";
+import { listenForChanges, Watchers } from "./watchers.ts";
 
 export { deleteSessions, eraseCallers, erasedAt, lockCompleted, lockToErase } from "./retention.ts";
 export { sessionFromJson };
-export { renderStates } from "./render-states.ts";
 export { shortCodeOf } from "./short-code.ts";
 export { isTerminal, type SessionEvent, type Status, STATUSES } from "./states.ts";
 export { STEPS };
@@ -54,6 +53,7 @@ export type {
   Session,
   SessionChanges,
   SessionFilter,
+  WaitingSession,
 };
 export { withTimes };
 
@@ -232,7 +232,7 @@ export function createSessions({ database, clock, random, log, outbox: given }: 
     watchProgress: (id, onProgress) => board.watch(id, onProgress),
 
     async start({ giveUp = (session: Session) => apply(session.id, "abandon"), own } = {}) {
-      stopListening = await watchers.listen(database);
+      stopListening = await listenForChanges(database, watchers);
       stopBoard = await board.listen(database);
       stopSweeping = startSweeper({ database, clock, log, giveUp, expire: (id) => apply(id, "expire"), ...(own && { own }) });
     },

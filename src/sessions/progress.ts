@@ -1,6 +1,7 @@
 import type { Clock } from "#src/kernel/clock.ts";
 import { type Database, type Db, type Log, statement } from "#src/platform/index.ts";
 import type { Session } from "./session.ts";
+import { Watchers } from "./watchers.ts";
 
 /** What a caller is being asked, or that his card is at the gateway (R-434). */
 export const STEPS = ["asking_number", "asking_expiry", "asking_cvv", "asking_zip", "asking_name", "confirming", "charging"] as const;
@@ -45,7 +46,7 @@ export class ProgressBoard {
   readonly #own = new Map<string, Progress>();
   /** Of all processes, the one told last at the end. */
   readonly #known = new Map<string, { progress: Progress; at: number }>();
-  readonly #watchers = new Map<string, Set<(progress: Progress) => void>>();
+  readonly #watchers = new Watchers<Progress>();
 
   constructor({ database, clock, log }: { database: Pick<Database, "batched">; clock: Clock; log: Log }) {
     this.#log = log;
@@ -73,14 +74,7 @@ export class ProgressBoard {
 
   /** Calls `onProgress` with each new step and try of a session, in whichever process its call is. The returned function ends it. */
   watch(id: string, onProgress: (progress: Progress) => void): () => void {
-    const watchers = this.#watchers.get(id) ?? new Set();
-    this.#watchers.set(id, watchers);
-    const watcher = (progress: Progress) => onProgress(progress);
-    watchers.add(watcher);
-    return () => {
-      watchers.delete(watcher);
-      if (watchers.size === 0 && this.#watchers.get(id) === watchers) this.#watchers.delete(id);
-    };
+    return this.#watchers.watch(id, onProgress);
   }
 
   /** Starts listening, and asks for what was told before. */
@@ -105,7 +99,7 @@ export class ProgressBoard {
     const progress = { step, try: Number(number) };
     this.#known.set(id, { progress, at: this.#clock.monotonic() });
     if (before?.step === progress.step && before.try === progress.try) return;
-    this.#watchers.get(id)?.forEach((watcher) => watcher(progress));
+    this.#watchers.tell(id, progress);
   }
 
   #forgetDead(): void {

@@ -122,6 +122,7 @@ export async function sessionOf(db: Db, row: Row | null): Promise<Session | null
 export interface WaitingSession {
   id: string;
   organizationId: string;
+  /** E.164. */
   caller: string;
   environment: Environment;
 }

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, beforeEach, test } from "node:test";
 import { sql } from "kysely";
 import { systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { type Db, silentLog } from "#src/platform/index.ts";
 import { type Fixture, sessionsFixture } from "./testing.ts";
-import { createSessions, renderStates } from "./index.ts";
+import { createSessions } from "./index.ts";
 
 let fixture: Fixture;
 before(async () => {
@@ -384,12 +383,6 @@ test("an outbox that cannot be written takes the whole transition back", async (
   } finally {
     await broken.close();
   }
-});
-
-test("docs/states.md is the state table as it is", () => {
-  const file = new URL("../../docs/states.md", import.meta.url);
-  if (process.env["UPDATE_DOCS"]) writeFileSync(file, renderStates());
-  assert.equal(readFileSync(file, "utf8"), renderStates(), "run this test with UPDATE_DOCS=1");
 });
 
 for (const isCommitted of [true, false]) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Fixture, sessionsFixture } from "./testing.ts";
-import { Watchers } from "./watchers.ts";
+import { listenForChanges, Watchers } from "./watchers.ts";
 
 let fixture: Fixture;
 before(async () => {
@@ -69,7 +69,7 @@ test("after a lost connection every watcher is called", async () => {
   watchers.watch("a", () => called.push("a"));
   watchers.watch("a", () => called.push("a again"));
   watchers.watch("b", () => called.push("b"))();
-  await watchers.listen(database);
+  await listenForChanges(database, watchers);
   gap?.();
   assert.deepEqual(called, ["a", "a again"]);
 });

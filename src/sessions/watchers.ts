@@ -1,16 +1,16 @@
 import type { Database } from "#src/platform/index.ts";
 import { CHANNEL } from "./transition.ts";
 
-/** Who wants to hear of which session. One LISTEN serves all streams and calls of a process (E11). */
-export class Watchers {
-  readonly #bySession = new Map<string, Set<() => void>>();
+/** Who wants to hear of which session, and of what. */
+export class Watchers<T = void> {
+  readonly #bySession = new Map<string, Set<(what: T) => void>>();
 
-  /** Calls `onChange` after each committed change of the session, in whichever process it was made; the returned function ends it. */
-  watch(id: string, onChange: () => void): () => void {
+  /** Calls `onEvent` each time the session is told of; the returned function ends it. */
+  watch(id: string, onEvent: (what: T) => void): () => void {
     const watchers = this.#bySession.get(id) ?? new Set();
     this.#bySession.set(id, watchers);
     // The same function may be given twice.
-    const watcher = () => onChange();
+    const watcher = (what: T) => onEvent(what);
     watchers.add(watcher);
     return () => {
       watchers.delete(watcher);
@@ -18,16 +18,24 @@ export class Watchers {
     };
   }
 
-  /** Starts listening. After a lost connection everybody is called, because any change may have been missed. */
-  listen(database: Pick<Database, "listen">): Promise<() => Promise<void>> {
-    return database.listen(
-      CHANNEL,
-      (id) => this.#call(id),
-      () => [...this.#bySession.keys()].forEach((id) => this.#call(id)),
-    );
+  tell(id: string, what: T): void {
+    this.#bySession.get(id)?.forEach((watcher) => watcher(what));
   }
 
-  #call(id: string): void {
-    this.#bySession.get(id)?.forEach((watcher) => watcher());
+  /** Tells all of every session. */
+  tellAll(what: T): void {
+    for (const id of [...this.#bySession.keys()]) this.tell(id, what);
   }
+}
+
+/**
+ * Tells of each committed change of a session, in whichever process it was made: one LISTEN serves all streams and calls of a process (E11).
+ * After a lost connection everybody is told, because any change may have been missed.
+ */
+export function listenForChanges(database: Pick<Database, "listen">, watchers: Watchers): Promise<() => Promise<void>> {
+  return database.listen(
+    CHANNEL,
+    (id) => watchers.tell(id),
+    () => watchers.tellAll(),
+  );
 }

@@ -3,6 +3,7 @@ import type { LanguageTag } from "#src/kernel/language.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { Log, Outbound } from "#src/platform/index.ts";
 import { cached, SOUND, type RenderOptions, type Synthesiser } from "./synthesiser.ts";
+import { writeWav } from "./wav.ts";
 
 /** A voice behind a text-to-speech endpoint that the operator names (`VOICE`), of the common form `POST /v1/audio/speech`. */
 export interface EndpointVoice {
@@ -71,7 +72,7 @@ export function createEndpointVoice(options: EndpointVoiceOptions): EndpointVoic
     });
     if (answer.kind !== "answered") throw new Failure(answer.reason);
     if (answer.status !== 200) throw new Failure(`status ${answer.status}`);
-    const wav = format === "pcm" ? withHead(answer.body) : answer.body;
+    const wav = format === "pcm" ? writeWav(answer.body, { rate: PCM_HZ, bits: 16 }) : answer.body;
     const ulaw = await convert(wav, { isAhead }).catch(() => null);
     if (!ulaw || ulaw.length < FEWEST_SAMPLES) throw new Failure("no speech in the answer");
     return ulaw;
@@ -102,22 +103,4 @@ export function createEndpointVoice(options: EndpointVoiceOptions): EndpointVoic
       return cacheDir === null ? await make() : await cached(cacheDir, [url, SOUND, model, voice, language, text], make);
     },
   };
-}
-
-/** The samples as a WAV file. */
-function withHead(samples: Uint8Array): Buffer {
-  const head = Buffer.alloc(44);
-  head.write("RIFF", 0, "latin1");
-  head.writeUInt32LE(36 + samples.length, 4);
-  head.write("WAVEfmt ", 8, "latin1");
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(PCM_HZ, 24);
-  head.writeUInt32LE(2 * PCM_HZ, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write("data", 36, "latin1");
-  head.writeUInt32LE(samples.length, 40);
-  return Buffer.concat([head, samples]);
 }

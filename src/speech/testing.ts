@@ -4,6 +4,7 @@ import { type Delivery, type FliteVoice, speak } from "./flite.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
 import { toEightKilohertz } from "./telephone.ts";
 import { warp as warped } from "./warp.ts";
+import { writeWav } from "./wav.ts";
 
 /** Utterances and other sounds on a telephone line, for tests and measurements. All are reproducible. */
 
@@ -97,22 +98,8 @@ export function framesOf(samples: Int16Array): AudioFrame[] {
 
 /** A WAV file: of 16-bit samples as PCM, of bytes as mu-law. */
 export function wavOf(samples: Int16Array | Uint8Array, rate: number, { channels = 1 } = {}): Buffer {
-  const bytes = samples.BYTES_PER_ELEMENT;
   const data = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
-  const head = Buffer.alloc(44);
-  head.write("RIFF", 0, "latin1");
-  head.writeUInt32LE(36 + data.length, 4);
-  head.write("WAVEfmt ", 8, "latin1");
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(bytes === 2 ? 1 : 7, 20);
-  head.writeUInt16LE(channels, 22);
-  head.writeUInt32LE(rate, 24);
-  head.writeUInt32LE(rate * channels * bytes, 28);
-  head.writeUInt16LE(channels * bytes, 32);
-  head.writeUInt16LE(8 * bytes, 34);
-  head.write("data", 36, "latin1");
-  head.writeUInt32LE(data.length, 40);
-  return Buffer.concat([head, data]);
+  return writeWav(data, { rate, bits: samples instanceof Int16Array ? 16 : 8, channels });
 }
 
 /** True when some path of a grammar spells `words`. */

@@ -1,4 +1,4 @@
-import { decodeUlaw } from "#src/kernel/g711.ts";
+import { decodeUlaw, SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 
 /** What a file of sound holds: one channel of 16-bit samples. */
 export interface Sound {
@@ -71,4 +71,26 @@ export function mixed(samples: Int16Array<ArrayBuffer>, channels: number): Int16
   return channels === 1
     ? samples
     : Int16Array.from({ length: samples.length >> 1 }, (_, at) => (samples[2 * at]! + samples[2 * at + 1]!) / 2);
+}
+
+/** A WAV file of `data`: samples of 8 bits are mu-law, of 16 bits PCM. */
+export function writeWav(
+  data: Uint8Array,
+  { rate = SAMPLE_RATE_HZ, bits = 8, channels = 1 }: { rate?: number; bits?: 8 | 16; channels?: number } = {},
+): Buffer {
+  const frameBytes = (channels * bits) / 8;
+  const head = Buffer.alloc(44);
+  head.write("RIFF", 0, "latin1");
+  head.writeUInt32LE(36 + data.length, 4);
+  head.write("WAVEfmt ", 8, "latin1");
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(bits === 16 ? PCM : MULAW, 20);
+  head.writeUInt16LE(channels, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate * frameBytes, 28);
+  head.writeUInt16LE(frameBytes, 32);
+  head.writeUInt16LE(bits, 34);
+  head.write("data", 36, "latin1");
+  head.writeUInt32LE(data.length, 40);
+  return Buffer.concat([head, data]);
 }

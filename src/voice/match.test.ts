@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matchCall, type CallIdentifiers, type SessionIndex, type Waiting } from "./match.ts";
+import type { WaitingSession } from "#src/sessions/index.ts";
+import { matchCall, type CallIdentifiers, type SessionIndex } from "./match.ts";
 
 const ID = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000000000`;
 const ORGANIZATION = "organization";
-const waiting = (caller: string, id: string, differences: Partial<Waiting> = {}): Waiting => ({
+const waiting = (caller: string, id: string, differences: Partial<WaitingSession> = {}): WaitingSession => ({
   id,
   caller,
   organizationId: ORGANIZATION,

@@ -1,6 +1,7 @@
 import { parseUuid } from "#src/kernel/ids.ts";
 import { addressedNumber, parseE164 } from "#src/kernel/phone.ts";
 import type { Environment } from "#src/kernel/payment.ts";
+import type { WaitingSession } from "#src/sessions/index.ts";
 
 /**
  * Which session an inbound call pays (docs/interface.md, Matching calls; R-210 to R-219). Four rules in order:
@@ -40,15 +41,6 @@ export interface Miss {
   readings: string[];
 }
 
-/** The session that a number leads to in one organisation. */
-export interface Waiting {
-  id: string;
-  organizationId: string;
-  /** E.164. */
-  caller: string;
-  environment: Environment;
-}
-
 /** A project that the dialled number or the trunk names. */
 export interface NamedProject {
   id: string;
@@ -68,7 +60,7 @@ export interface SessionIndex {
    */
   channelOf(sessionId: string): Promise<"voice" | "widget" | null>;
   /** PENDING voice sessions of these callers, in one project or in all: of each organisation and caller a live one before a test one, then the newest. */
-  waitingFor(callers: readonly string[], projectId: string | null): Promise<readonly Waiting[]>;
+  waitingFor(callers: readonly string[], projectId: string | null): Promise<readonly WaitingSession[]>;
   /**
    * The project that the call names, with its country for national numbers: the owner of the first of these service numbers that has one, else the
    * project that has the trunk of this call for its own; `number` is null then.
@@ -99,7 +91,7 @@ interface Waiters {
   /** `number`: as it was dialled; null when the trunk named the project. */
   project: (NamedProject & { number: string | null }) | null;
   countries: readonly string[];
-  sessions: readonly Waiting[];
+  sessions: readonly WaitingSession[];
 }
 
 /** What a rule comes to: a session, the end of the search, or null for the next rule. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { transferHeaders } from "./transfer-headers.ts";
 
-const paid = {
+const paid: Parameters<typeof transferHeaders>[0] = {
   id: "11111111-2222-4333-8444-555555555555",
   status: "payment-success",
   phase: null,
@@ -44,7 +44,7 @@ test("memory too long for a header is left out and a reference stands in for it 
 });
 
 test("a payment whose outcome is not known is never told as anything else (R-323, I2)", () => {
-  for (const phase of ["charging", "unknown"]) {
+  for (const phase of ["charging", "unknown"] as const) {
     const headers = Object.fromEntries(transferHeaders({ ...paid, status: "COLLECTING", phase }));
     assert.deepEqual(
       [headers["X-Payment-Status"], headers["X-payment_status"], headers["X-payment_said"]],

@@ -1,19 +1,12 @@
 import { formatAmount } from "#src/kernel/money.ts";
 import { mayHaveMoved } from "#src/kernel/payment.ts";
+import type { Session } from "#src/sessions/index.ts";
 
 /** What the agent that gets the caller back can read from the INVITE, without a request of its own. */
-export interface PaymentSummary {
-  id: string;
-  status: string;
-  /** Of a payment that is not final. */
-  phase: string | null;
-  amountMinor: number;
-  currency: string;
-  cardBrand: string | null;
-  cardLast4: string | null;
-  errorCode: string | null;
-  memory: string | null;
-}
+type PaymentSummary = Pick<
+  Session,
+  "id" | "status" | "phase" | "amountMinor" | "currency" | "cardBrand" | "cardLast4" | "errorCode" | "memory"
+>;
 
 /** Middleboxes cut or refuse header lines over 1,024 bytes, so that longer values are left out rather than broken. */
 const MAX_HEADER_BYTES = 1024;

@@ -2,7 +2,9 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
 
-const BEARER = /^bearer +(svc_(?:test|live)_[A-Za-z0-9]{32}) *$/i;
+/** The scheme is read in any case, the key is not. */
+const BEARER = /^bearer +(\S+) *$/i;
+const KEY = /^svc_(?:test|live)_[A-Za-z0-9]{32}$/;
 
 /** The well-formed key of the request's one Authorization header (RFC 6750 section 2.1; R-046, R-047). Throws AppError. */
 export function bearerKey({ headers, rawHeaders }: IncomingMessage): string {
@@ -14,12 +16,9 @@ export function bearerKey({ headers, rawHeaders }: IncomingMessage): string {
     if (rawHeaders[index]!.length === 13 && rawHeaders[index]!.toLowerCase() === "authorization") count++;
   }
   const token = count === 1 && BEARER.exec(header)?.[1];
-  // The scheme is read in any case, the key is not.
-  if (!token || !/^svc_(?:test|live)_/.test(token)) throw new AppError("invalid_key");
+  if (!token || !KEY.test(token)) throw new AppError("invalid_key");
   return token;
 }
-
-const KEY = /^svc_(?:test|live)_[A-Za-z0-9]{32}$/;
 
 /** The key of a voice platform's request: `api_key` of the query, else the Authorization header's (R-387). Throws AppError. */
 export function platformKey({ query, raw }: FastifyRequest): string {

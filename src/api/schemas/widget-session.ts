@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { CEILING } from "#src/checkout/index.ts";
 import { JsonNumber } from "#src/kernel/json.ts";
 import { GATEWAYS, type GatewayName, MODES, type Mode } from "#src/kernel/payment.ts";
@@ -41,14 +42,7 @@ export const widgetSessionCreate = model({
   description: text({ max: 500 }).nullish(),
   stripe_account: text({ max: 255, pattern: STRIPE_ACCOUNT_ID }).nullish(),
 });
-export interface WidgetSessionCreate {
-  project: string;
-  amount_cents: number;
-  gateway: GatewayName;
-  mode?: Mode | undefined;
-  description?: string | null | undefined;
-  stripe_account?: string | null | undefined;
-}
+export type WidgetSessionCreate = z.output<typeof widgetSessionCreate>;
 
 /** The header in which the frame shows its nonce. */
 export const NONCE_HEADER = "x-widget-nonce";

@@ -11,7 +11,7 @@ import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
 import { CommandFault, type Path } from "./change.ts";
 import { ALL_SCOPES, modeOfApiKey } from "../api-key-authentication.ts";
 import { isWebhookSecret } from "../webhook-secret.ts";
-import { acceptedBrands, quoted, voiceBlock, widgetBlock } from "../settings.ts";
+import { acceptedBrands, inWords, quoted, voiceBlock, widgetBlock } from "../settings.ts";
 
 /**
  * What the values of commands look like: the blocks of the apply file (docs/operations.md, Apply file). The gateways' part is made from what the
@@ -181,10 +181,7 @@ export function shapesFor(gateways: Gateways, languages: readonly LanguageTag[])
     language: z
       .string()
       .refine(isLanguage, "must be a language tag such as en-US")
-      .superRefine((tag, context) => {
-        const fault = isLanguage(tag) ? languageFault(tag, languages) : null;
-        if (fault !== null) context.addIssue({ code: "custom", message: fault });
-      })
+      .superRefine(inWords((tag) => (isLanguage(tag) ? languageFault(tag, languages) : null)))
       .optional()
       .describe(
         "Of the call: en-US, or where `VOICE` names an endpoint also es-US and fr-CA, by keypad alone ([conversation.md](conversation.md)). Default: en-US.",

@@ -4,13 +4,13 @@ import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Target } from "../transport/locate.ts";
 import type { Flow } from "../transport/transport.ts";
 import { type Agent, contact, type DialogOwner, RETRY_AFTER } from "./agent.ts";
-import { ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
+import { ABILITIES, ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
 import type { DigestClient } from "./digest.ts";
 import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
 import { NoAck } from "./errors.ts";
 import { admitResponses, dispatchAck, type Draft, exchange, type Outcome, targetInDialog } from "./exchange.ts";
 import { Referral, type ReferOutcome } from "./referral.ts";
-import { SuccessRetransmission } from "./success-retransmission.ts";
+import { SuccessRetransmission } from "./retransmission.ts";
 import { type RefreshMethod, SessionRefresh } from "./session-refresh.ts";
 import { type SessionTerms, sessionTerms, SessionTimer } from "./session-timer.ts";
 
@@ -199,13 +199,7 @@ export class CallDialog implements DialogOwner {
       case "INFO":
         return this.#info(transaction);
       case "OPTIONS":
-        return this.#respond(transaction, 200, {
-          headers: [
-            ["Allow", ALLOW],
-            ["Accept", ACCEPT],
-            ["Supported", SUPPORTED],
-          ],
-        });
+        return this.#respond(transaction, 200, ABILITIES);
       case "NOTIFY":
         // Without a REFER of ours we hold no subscription (RFC 6665 section 4.1.3).
         return this.#respond(transaction, this.#referral?.notified(request) ?? 481);

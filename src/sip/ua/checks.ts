@@ -1,4 +1,4 @@
-import type { SipRequest } from "../grammar/message.ts";
+import type { ResponseParts, SipRequest } from "../grammar/message.ts";
 import { KNOWN_METHODS } from "../grammar/parse.ts";
 import { SipUri } from "../grammar/uri.ts";
 import type { Protocol } from "../transport/transport.ts";
@@ -9,6 +9,15 @@ export const ALLOW = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, UPDATE, PRACK, NO
 export const ACCEPT = "application/sdp";
 /** RFC 4028, and RFC 3262 for those who require it of us; we require it of nobody. */
 export const SUPPORTED = "timer, 100rel";
+
+/** What OPTIONS asks for (RFC 3261 section 11.2). */
+export const ABILITIES: ResponseParts = {
+  headers: [
+    ["Allow", ALLOW],
+    ["Accept", ACCEPT],
+    ["Supported", SUPPORTED],
+  ],
+};
 
 /** A final answer given before anybody looks closer. */
 export interface Refusal {

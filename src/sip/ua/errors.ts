@@ -18,10 +18,10 @@ export class InviteFailed extends Error {
   }
 }
 
-/** The 2xx was not acknowledged within 64*T1; the call has been ended with BYE (RFC 3261 section 13.3.1.4). */
+/** No ACK for the 2xx, or no PRACK, came within 64*T1; a call that was answered has been ended with BYE (RFC 3261 section 13.3.1.4). */
 export class NoAck extends Error {
   constructor() {
-    super("no ACK came for the answer");
+    super("nothing acknowledged the response");
     this.name = "NoAck";
   }
 }

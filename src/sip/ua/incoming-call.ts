@@ -7,7 +7,7 @@ import { type Agent, contact, type DialogOwner, randomToken, RETRY_AFTER } from 
 import { CallDialog } from "./call-dialog.ts";
 import { ALLOW } from "./checks.ts";
 import { CallOver } from "./errors.ts";
-import { ReliableProvisional } from "./reliable-provisional.ts";
+import { ReliableProvisional } from "./retransmission.ts";
 import { earlyRefresh, type SessionTerms } from "./session-timer.ts";
 
 /** An INVITE waiting for our answer: an early dialog (RFC 3261 sections 12 and 13.3). Answer or reject it. */

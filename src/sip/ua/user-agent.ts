@@ -15,7 +15,7 @@ import { type Resolver, systemResolver } from "../transport/locate.ts";
 import type { TlsCertificate, TlsOptions } from "../transport/tls.ts";
 import type { Admission, Flow, Receiver } from "../transport/transport.ts";
 import { type Agent, type DialogOwner, randomToken, type SipLog } from "./agent.ts";
-import { ACCEPT, ALLOW, checkContent, checkTarget, SUPPORTED } from "./checks.ts";
+import { ABILITIES, ACCEPT, checkContent, checkTarget } from "./checks.ts";
 import { DigestServer, type SipUser } from "./digest-server.ts";
 import { exchange, targetOf } from "./exchange.ts";
 import { type TracedMessage, traceText } from "../trace.ts";
@@ -345,12 +345,7 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     if (this.#draining) return this.#respond(transaction, 503, UNAVAILABLE);
     const busyFor = this.#options.busyFor?.() ?? null;
     if (busyFor !== null) return this.#respond(transaction, 503, { headers: [["Retry-After", String(busyFor)]] });
-    const headers = [
-      ["Allow", ALLOW],
-      ["Accept", ACCEPT],
-      ["Supported", SUPPORTED],
-    ] as const;
-    this.#respond(transaction, 200, { headers });
+    this.#respond(transaction, 200, ABILITIES);
   }
 
   #invited(transaction: ServerTransaction): void {

@@ -1,4 +1,4 @@
-import { isTerminal, type State, TRANSITIONS } from "./states.ts";
+import { isTerminal, type State, TRANSITIONS } from "../src/sessions/states.ts";
 
 /** docs/states.md: the state table as a diagram, generated so that it cannot differ from what runs. */
 export function renderStates(): string {
@@ -11,7 +11,7 @@ export function renderStates(): string {
   }
   return `# States of a session
 
-Generated from \`src/sessions/states.ts\` by \`renderStates()\`; a test keeps it current.
+Generated from \`src/sessions/states.ts\` by \`npm run pages\`; a test keeps it current.
 
 The statuses are those of the interface. \`collecting\`, \`charging\` and \`unknown\` are phases inside COLLECTING that the
 interface does not show: the card is being collected, the gateway has been asked, its answer was lost. Every arrow is one

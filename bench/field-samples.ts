@@ -1,8 +1,8 @@
 import { holdsLuhn } from "#src/kernel/card.ts";
 import { DIGIT_WORDS, MONTH_WORDS, tensInWords } from "#src/kernel/number-words.ts";
-import type { ListenFor } from "./recognition-result.ts";
+import type { ListenFor } from "#src/speech/recognition-result.ts";
 
-/** What callers say when a field is asked for, in the ways that they say it: for tests and measurements. Reproducible by its seed. */
+/** What callers say when a field is asked for, in the ways that they say it: for measurements. Reproducible by its seed. */
 
 /** Evenly spread numbers of a seed. */
 export interface Chance {
