@@ -330,6 +330,17 @@ describe("fiserv responses", () => {
     assert.equal(codeOf(await charge(both)), "incorrect_number");
   });
 
+  test("a payment that failed is read as one also where the answer has the older transactionStatus alone", async () => {
+    for (const transactionStatus of ["VALIDATION_FAILED", "PROCESSING_FAILED"]) {
+      const failed = { transactionResult: undefined, transactionState: undefined, approvalCode: "N:-5002:brand not supported" };
+      const found = await fiserv.lookUp!(
+        traceOf(orderOf()),
+        ioWith([answered(200, { ...SALE, ...failed, processor: {}, transactionStatus })]),
+      );
+      assert.equal(codeOf(found), "card_not_supported", transactionStatus);
+    }
+  });
+
   test("an origin that the store is not set up for is named for the operator", async () => {
     const outcome = await charge(byGateway("5108", "not allowed"));
     assert.match(outcome.outcome === "declined" ? (outcome.reason ?? "") : "", /telephone_origin/);

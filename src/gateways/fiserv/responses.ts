@@ -110,7 +110,7 @@ function details(body: kit.JsonObject): Readonly<Record<string, string | undefin
 
 /** Statuses that refuse a payment by issuer or rules; a 200 may be read so where the result in its body says it. */
 const REFUSING = new Set([200, 409, 422]);
-const REFUSED = new Set(["DECLINED", "FAILED", "FRAUD"]);
+const REFUSED = new Set(["DECLINED", "FAILED", "FRAUD", "VALIDATION_FAILED", "PROCESSING_FAILED"]);
 /** Results that are no refusal, whatever the status. */
 const NOT_REFUSED = new Set(["APPROVED", "PARTIAL", "WAITING"]);
 
