@@ -356,6 +356,11 @@ describe("fiserv responses", () => {
       { transactionResult: "constructor" },
     ])
       assert.equal((await charge(answered(200, { ...SALE, ...change }), LOST)).outcome, "unknown", JSON.stringify(change));
+    for (const [currency, outcome] of [
+      ["840", "approved"],
+      ["978", "unknown"],
+    ] as const)
+      assert.equal((await charge(answered(200, { ...SALE, approvedAmount: { total: 49.95, currency } }), LOST)).outcome, outcome, currency);
     const stateless = { ...SALE, transactionState: undefined, transactionResult: undefined };
     const taken = await charge(answered(200, stateless));
     assert.equal(
