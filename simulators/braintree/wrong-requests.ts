@@ -75,6 +75,12 @@ export const wrongRequests: WrongRequests = {
     ["a charge", { path: "/merchants" }, "404 document"],
     ["a charge", { query: "mutation { sell { id } }" }, "200 document"],
     ["a charge", { query: undefined }, "200 document"],
+    [
+      "a charge",
+      { query: "mutation C($input: ChargeCreditCardInput!) { chargeCreditCard(input: $input) { transaction { state } } }" },
+      "200 document",
+    ],
+    ["a charge", { query: "mutation C($input: ChargeInput!) { chargeCreditCard(input: $input) { transaction { id } } }" }, "200 document"],
     ["a charge", { "variables.input.paymentMethodId": undefined }, "200 document"],
     ["a charge", { "variables.input.paymentMethodId": "tokencc_bh_none" }, "91565"],
     ["a charge", { "variables.input.transaction.amount": undefined }, "200 document"],

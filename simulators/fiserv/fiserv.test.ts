@@ -81,7 +81,8 @@ describe("the Fiserv simulator keeps to what Fiserv does", () => {
   });
 
   test("a hold is captured or voided, a sale voided before the batch closes and returned after", async () => {
-    assert.equal((await send(await follow(send, "PostAuthTransaction", {}, HOLD))).json.transactionState, "CAPTURED");
+    const whole = { transactionAmount: { total: 49.95, currency: "USD" } };
+    assert.equal((await send(await follow(send, "PostAuthTransaction", whole, HOLD))).json.transactionState, "CAPTURED");
     assert.equal((await send(await follow(send, "VoidPreAuthTransactions", {}, HOLD))).json.transactionState, "VOIDED");
     const reference = randomUUID();
     const reversal = await follow(send, "VoidTransaction", {}, { merchantTransactionId: reference });
@@ -91,7 +92,7 @@ describe("the Fiserv simulator keeps to what Fiserv does", () => {
     const late = await follow(send, "VoidTransaction");
     await fetch(`${simulators.url}/_faults`, { method: "POST", body: JSON.stringify({ gateway: "fiserv", kind: "settle" }) });
     assert.equal((await send(late)).status, 409);
-    const back = { ...late, body: { requestType: "ReturnTransaction" } };
+    const back = { ...late, body: { requestType: "ReturnTransaction", ...whole } };
     assert.equal((await send(back)).json.transactionType, "RETURN");
   });
 });

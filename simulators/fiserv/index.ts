@@ -74,6 +74,10 @@ const FOLLOWING = rules`
   ${COMMON}, comments 1024
   transactionAmount: total ${TOTAL}, currency ${UNIT}
 `;
+const FOLLOWING_WITH_AMOUNT = rules`
+  ${COMMON}, comments 1024
+  transactionAmount: total! ${TOTAL}, currency! ${UNIT}
+`;
 const TOKENIZATION = rules`
   ${COMMON}, ${CREATE_TOKEN}, accountVerification bool
   paymentCard: ${CARD}
@@ -86,10 +90,10 @@ const endpointsAt = (base: string): Record<string, Endpoint<State, Details>> => 
   [`POST ${base}/payments PaymentCardPreAuthTransaction`]: { rules: BY_CARD, run: pay },
   [`POST ${base}/payments PaymentTokenSaleTransaction`]: { rules: BY_TOKEN, run: pay },
   [`POST ${base}/payments PaymentTokenPreAuthTransaction`]: { rules: BY_TOKEN, run: pay },
-  [`POST ${base}/payments/:id PostAuthTransaction`]: { rules: FOLLOWING, run: follow },
+  [`POST ${base}/payments/:id PostAuthTransaction`]: { rules: FOLLOWING_WITH_AMOUNT, run: follow },
   [`POST ${base}/payments/:id VoidTransaction`]: { rules: FOLLOWING, run: follow },
   [`POST ${base}/payments/:id VoidPreAuthTransactions`]: { rules: FOLLOWING, run: follow },
-  [`POST ${base}/payments/:id ReturnTransaction`]: { rules: FOLLOWING, run: follow },
+  [`POST ${base}/payments/:id ReturnTransaction`]: { rules: FOLLOWING_WITH_AMOUNT, run: follow },
   [`GET ${base}/payments/:id`]: { rules: STORE, run: lookUp },
   [`GET ${base}/orders/:order`]: { rules: STORE, run: lookUpOrder },
   [`POST ${base}/payment-tokens PaymentCardPaymentTokenizationRequest`]: { rules: TOKENIZATION, run: tokenize },

@@ -95,7 +95,7 @@ export const simulator = defineSimulator<State, Details>({
   authenticate({ tokens, tools, headers }) {
     const account = tokens.accountOf(bearer({ headers }), tools.now());
     if (account === null) throw refusal(401, "UNAUTHORIZED", "Invalid access token");
-    if (!isAccepted(header({ headers }, "merchant-id"), /^[0-9]{12}$/)) throw refusal(403, "UNAUTHORIZED", "Invalid merchant-id");
+    if (!isAccepted(header({ headers }, "merchant-id"), /^[0-9]{8,12}$/)) throw refusal(403, "UNAUTHORIZED", "Invalid merchant-id");
     if (uuid.check(header({ headers }, "request-id")) !== null) throw invalid("request-id");
     return account;
   },

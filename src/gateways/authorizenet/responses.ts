@@ -173,7 +173,8 @@ export function readTransaction(answer: GatewayAnswer, subject: Subject, capture
   const body = bodyOf(answer, subject);
   if (kit.isOutcome(body)) return body;
   const transaction = body["transactionResponse"];
-  if (transaction === undefined) return refusal(body);
+  // An error may come with an empty transaction.
+  if (transaction === undefined || transaction === null || transaction === "") return refusal(body);
   if (!kit.isObject(transaction)) return kit.unknown("a transaction that is no object");
   if (transaction["responseCode"] === undefined && transaction["transId"] === undefined) return refusal(body);
   if (isPart(transaction, subject)) {

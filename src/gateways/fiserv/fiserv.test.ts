@@ -330,6 +330,17 @@ describe("fiserv responses", () => {
     assert.equal(codeOf(await charge(both)), "incorrect_number");
   });
 
+  test("a payment that failed is read as one also where the answer has the older transactionStatus alone", async () => {
+    for (const transactionStatus of ["VALIDATION_FAILED", "PROCESSING_FAILED"]) {
+      const failed = { transactionResult: undefined, transactionState: undefined, approvalCode: "N:-5002:brand not supported" };
+      const found = await fiserv.lookUp!(
+        traceOf(orderOf()),
+        ioWith([answered(200, { ...SALE, ...failed, processor: {}, transactionStatus })]),
+      );
+      assert.equal(codeOf(found), "card_not_supported", transactionStatus);
+    }
+  });
+
   test("an origin that the store is not set up for is named for the operator", async () => {
     const outcome = await charge(byGateway("5108", "not allowed"));
     assert.match(outcome.outcome === "declined" ? (outcome.reason ?? "") : "", /telephone_origin/);
@@ -345,6 +356,11 @@ describe("fiserv responses", () => {
       { transactionResult: "constructor" },
     ])
       assert.equal((await charge(answered(200, { ...SALE, ...change }), LOST)).outcome, "unknown", JSON.stringify(change));
+    for (const [currency, outcome] of [
+      ["840", "approved"],
+      ["978", "unknown"],
+    ] as const)
+      assert.equal((await charge(answered(200, { ...SALE, approvedAmount: { total: 49.95, currency } }), LOST)).outcome, outcome, currency);
     const stateless = { ...SALE, transactionState: undefined, transactionResult: undefined };
     const taken = await charge(answered(200, stateless));
     assert.equal(

@@ -1,3 +1,4 @@
+import { currencyNumber } from "#src/kernel/money.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, LookUpResult, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
@@ -84,7 +85,9 @@ function stateOf(status: number, body: kit.JsonObject, subject: Subject): Paymen
 function paid(body: kit.JsonObject, id: string, subject: Subject): Approved | Unknown {
   const amount = kit.at(body, "approvedAmount") ?? kit.at(body, "transactionAmount");
   const isAsked = kit.minorOfDecimal(kit.at(amount, "total"), subject.currency) === subject.amountMinor;
-  if (!isAsked || kit.textAt(amount, "currency") !== subject.currency) return kit.unknown("another amount or currency than asked for");
+  // By its letters or by its number: the schema has both.
+  const isCurrency = [subject.currency, currencyNumber(subject.currency)].includes(kit.scalarAt(amount, "currency"));
+  if (!isAsked || !isCurrency) return kit.unknown("another amount or currency than asked for");
   // Not every answer to a sale has a state, and a sale is captured at once.
   const state = kit.textAt(body, "transactionState") ?? (kit.textAt(body, "transactionType") === "SALE" ? "CAPTURED" : undefined);
   if (state !== "CAPTURED" && state !== "SETTLED" && state !== "AUTHORIZED") return kit.unknown("approved, but neither captured nor held");
@@ -110,7 +113,7 @@ function details(body: kit.JsonObject): Readonly<Record<string, string | undefin
 
 /** Statuses that refuse a payment by issuer or rules; a 200 may be read so where the result in its body says it. */
 const REFUSING = new Set([200, 409, 422]);
-const REFUSED = new Set(["DECLINED", "FAILED", "FRAUD"]);
+const REFUSED = new Set(["DECLINED", "FAILED", "FRAUD", "VALIDATION_FAILED", "PROCESSING_FAILED"]);
 /** Results that are no refusal, whatever the status. */
 const NOT_REFUSED = new Set(["APPROVED", "PARTIAL", "WAITING"]);
 

@@ -53,7 +53,7 @@ export const gateway = kit.defineGateway({
   refusalOf: DECIMALS.refusalOf,
   documentation:
     "A look-up goes by the request-id that was noted before the payment was sent. Unconfirmed: most names of responseCode (told apart by " +
-    "their words), the body of a 409, the lengths of merchantOrderNumber and merchantPurchaseDescription, and whether a repeated " +
+    "their words), the body of a 409, the length of merchantPurchaseDescription, and whether a repeated " +
     "request-id is refused. " +
     DECIMALS.note +
     "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",

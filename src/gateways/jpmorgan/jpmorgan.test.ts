@@ -162,6 +162,7 @@ describe("jpmorgan requests", () => {
       });
     assert.equal(fault({}), null);
     assert.match(fault({ merchant_id: "1" }) ?? "", /merchant_id/);
+    assert.equal(fault({ merchant_id: "17904371" }), null, "the vendor takes 8 to 12 digits");
     assert.match(fault({ certificate_thumbprint: "xx" }) ?? "", /thumbprint/);
     assert.match(fault({ private_key: "key" }) ?? "", /private_key/);
     assert.match(fault({ client_secret: "s" }) ?? "", /client_secret/);

@@ -15,7 +15,7 @@ export const SETTINGS = kit.describeSettings({
   },
   credentials: {
     client_id: { secret: false, meaning: "OAuth client id of the onboarding mail, CC-000000-D00000-000000-TEST" },
-    merchant_id: { secret: false, wholeNumber: true, meaning: "merchant id, 12 digits" },
+    merchant_id: { secret: false, wholeNumber: true, meaning: "merchant id, 8 to 12 digits" },
     private_key: { secret: true, optional: true, meaning: "RSA private key (PEM) of the certificate that was uploaded to J.P. Morgan" },
     certificate_thumbprint: { secret: false, optional: true, meaning: "SHA-1 thumbprint of that certificate, 40 hex digits" },
     resource_id: {
@@ -241,7 +241,7 @@ export function refund(subject: Subject, settings: Settings, token: AccessToken,
 export function settingsFault({ credentials, environment }: Settings): string | null {
   const { merchant_id: merchant, private_key: key, certificate_thumbprint: thumbprint, client_secret: secret, token_url } = credentials;
   if (token_url && !/^https:\/\/[A-Za-z0-9.-]+(:[0-9]+)?\/[\w./~-]+$/.test(token_url.reveal())) return "token_url is not an https address";
-  if (!/^[0-9]{12}$/.test(merchant.reveal())) return "merchant_id is not 12 digits";
+  if (!/^[0-9]{8,12}$/.test(merchant.reveal())) return "merchant_id is not 8 to 12 digits";
   if (secret && environment === "live")
     return "client_secret reaches the vendor's mock only; live needs private_key and certificate_thumbprint";
   if (secret && (key || thumbprint)) return "client_secret goes without private_key and certificate_thumbprint";

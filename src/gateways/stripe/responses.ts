@@ -16,7 +16,7 @@ const codeOf = kit.codeTable({
   limit_exceeded:
     "withdrawal_count_limit_exceeded card_velocity_exceeded card_decline_rate_limit_exceeded payment_intent_rate_limit_exceeded",
   expired_card: "expired_card expired_payment_method",
-  incorrect_number: "incorrect_number invalid_number invalid_account testmode_decline live_mode_test_card",
+  incorrect_number: "incorrect_number invalid_number invalid_account testmode_decline live_mode_test_card test_mode_live_card",
   incorrect_cvc: "incorrect_cvc invalid_cvc",
   incorrect_zip: "incorrect_zip incorrect_postal_code incorrect_address postal_code_invalid",
   invalid_expiry: "invalid_expiry_month invalid_expiry_year",
