@@ -251,6 +251,15 @@ describe("adyen responses", () => {
     assert.equal((await pay([answered(200, { pspReference: PSP, resultCode: "Authorised" })])).outcome, "approved");
   });
 
+  test("a payment that goes to manual review is captured by nobody before that, and held for review (R-405)", async () => {
+    const reviewed = (fraudManualReview: string) =>
+      answered(200, { ...AUTHORISED, additionalData: { ...AUTHORISED.additionalData, fraudManualReview, fraudResultType: "AMBER" } });
+    const held = await pay([reviewed("true")]);
+    assert.equal(codeOf(held), "held_for_review");
+    assert.deepEqual(held.outcome === "declined" && held.processor, { adyen_psp_reference: PSP });
+    assert.equal((await pay([reviewed("false")])).outcome, "approved");
+  });
+
   test("what is neither plainly yes nor plainly no is unknown", async () => {
     const odd: object[] = [{ resultCode: "Pending" }, { resultCode: "Received" }, { resultCode: "constructor" }, { resultCode: null }];
     odd.push({ pspReference: "short" }, { merchantReference: "another" }, { amount: { currency: "USD", value: 499 } });

@@ -39,9 +39,10 @@ export const gateway = kit.defineGateway({
   documentation:
     'Needs the role "API PCI Payments" and, to store cards, "Recurring details" under Additional data. An approval is an authorisation ' +
     "that Adyen captures by itself; what cannot be captured only its webhook tells, and so what came of a reversal, which counts once Adyen has " +
-    "received it. Where no answer came, however often it was asked for, a cancellation is asked for by our reference, which a captured payment " +
-    "outlives: the attempt stays unknown. Unconfirmed: how long an idempotency key is remembered, the code 704, the address that " +
-    "carries a ZIP code alone, and the numbers of some errors.",
+    "received it. A payment that Adyen sends to case management (fraudManualReview under Additional data) fails as held for review. Where no " +
+    "answer came, however often it was asked for, a cancellation is asked for by our reference, which a captured payment outlives: the " +
+    "attempt stays unknown. Unconfirmed: how long an idempotency key is remembered, the code 704, the address that carries a ZIP code " +
+    "alone, the numbers of some errors, and whether a payment in review can be captured before it is accepted.",
   supportId: responses.pspReferenceOf,
   charge,
   tokenize,

@@ -97,6 +97,9 @@ function readResult(body: kit.JsonObject, subject: Subject): PaymentState {
     const isOurs = kit.textAt(body, "merchantReference") === subject.reference;
     return isOurs ? { outcome: "another sum", pspReference } : kit.unknown("another amount or currency, and no reference of ours");
   }
+  // It is captured once the merchant accepts it, and cancelled when he does not.
+  if (subject.mode === "charge" && kit.textAt(body, "additionalData", "fraudManualReview") === "true")
+    return kit.declined("held_for_review", { processor: { adyen_psp_reference: pspReference } });
   return kit.approved(
     { adyen_psp_reference: pspReference, ...(subject.mode === "tokenize" && { adyen_stored_payment_method_id: storedIdOf(body) }) },
     { webhook: checksOf(body) },

@@ -207,7 +207,22 @@ describe("checkoutcom responses", () => {
     assert.match((moto.outcome === "declined" && moto.reason) || "", /set moto to false/);
   });
 
-  test("an approval keeps its checks; one that is flagged says so, and nothing less than an approval counts", async () => {
+  test("a payment that is flagged waits for the merchant to capture it, and is held for review until he has (R-405)", async () => {
+    // What a risk rule does with a payment is the merchant's setting: one that is only flagged is approved under the rule's code.
+    for (const flagged of [{ risk: { flagged: true } }, { response_code: "10100" }, { response_code: "40101" }]) {
+      const held = await charge(answered(201, { ...PAYMENT, ...flagged }));
+      assert.equal(codeOf(held), "held_for_review");
+      assert.deepEqual(held.outcome === "declined" && held.processor, { checkoutcom_payment_id: PAYMENT.id });
+      const shown = (status: string) =>
+        lookUp(orderOf(), found({ id: PAYMENT.id, reference: REFERENCE }), answered(200, { ...PAYMENT, ...flagged, status }));
+      assert.equal(codeOf(await shown("Authorized")), "held_for_review");
+      assert.equal((await shown("Captured")).outcome, "approved");
+      const verified = await checkout.tokenize(storing(), ioWith([answered(201, { ...VERIFIED, ...flagged })]));
+      assert.match((verified.outcome === "approved" && verified.reason) || "", /flagged/);
+    }
+  });
+
+  test("an approval keeps its checks, and nothing less than an approval counts", async () => {
     const outcome = await charge(answered(201, PAYMENT));
     assert.deepEqual(outcome, {
       outcome: "approved",
@@ -221,11 +236,6 @@ describe("checkoutcom responses", () => {
         network_trans_id: "204565197912882",
       },
     });
-    // What a risk rule does with a payment is the merchant's setting: one that is only flagged is approved under the rule's code.
-    for (const flagged of [{ risk: { flagged: true } }, { response_code: "10100" }, { response_code: "40101" }]) {
-      const flaggedOutcome = await charge(answered(201, { ...PAYMENT, ...flagged }));
-      assert.match((flaggedOutcome.outcome === "approved" && flaggedOutcome.reason) || "", /flagged/);
-    }
     for (const change of [
       { amount: 499 },
       { currency: "EUR" },

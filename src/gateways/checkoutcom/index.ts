@@ -38,7 +38,8 @@ export const gateway = kit.defineGateway({
   refusalOf: (sum) => (requests.checkoutAmount(sum) === null ? "Checkout.com does not take all decimals of this amount" : null),
   documentation:
     "Checkout.com must switch on full card numbers for the account, and MOTO for the processing channel of telephone payments. Keys of the " +
-    "previous platform and OAuth clients are not taken. The capture follows the authorization by itself within seconds. Unconfirmed: the answers to " +
+    "previous platform and OAuth clients are not taken. The capture follows the authorization by itself within seconds, but not of a payment that the " +
+    "merchant's risk rules flag: it fails as held for review, and he captures or voids it at Checkout.com. Unconfirmed: the answers to " +
     "an account without those switches, the delay of the look-up by reference, and hosts without prefix for new accounts.",
   charge: pay,
   tokenize: pay,

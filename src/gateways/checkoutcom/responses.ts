@@ -126,12 +126,17 @@ export function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" |
   return approved(body, id, subject, status === "Card Verified");
 }
 
-function approved(body: kit.JsonObject, id: string, { mode }: Subject, isVerification: boolean): Approved | Unknown {
+const FLAGGED = "flagged by the vendor's risk engine: a payment waits for the merchant to capture or void it";
+
+function approved(body: kit.JsonObject, id: string, { mode }: Subject, isVerification: boolean): Approved | Declined | Unknown {
   const source = kit.idAt(body, SOURCE, "source", "id");
   if (isVerification !== (mode === "tokenize")) return kit.unknown("a verification for a payment, or the other way round");
   if (mode === "tokenize" && source === undefined) return kit.unknown("verified without the stored card's id");
   const code = kit.textAt(body, "response_code");
   const isFlagged = kit.at(body, "risk", "flagged") === true || code === "10100" || isRiskRules(code);
+  // It is not captured by itself, whatever was asked for, and lapses after a week.
+  if (mode === "charge" && isFlagged && kit.textAt(body, "status") === "Authorized")
+    return kit.declined("held_for_review", { processor: { checkoutcom_payment_id: id }, reason: FLAGGED });
   return kit.approved(
     { checkoutcom_payment_id: id, checkoutcom_source_id: mode === "tokenize" ? source : undefined },
     {
@@ -142,7 +147,7 @@ function approved(body: kit.JsonObject, id: string, { mode }: Subject, isVerific
         cvv_result_code: kit.textAt(body, "source", "cvv_check"),
         network_trans_id: kit.textAt(body, "scheme_id"),
       },
-      ...(isFlagged && { reason: "flagged by the vendor's risk engine: the merchant's rules may hold the capture" }),
+      ...(isFlagged && { reason: FLAGGED }),
     },
   );
 }

@@ -173,6 +173,13 @@ describe("clover responses", () => {
     }
     assert.equal(codeOf(await charge(error("card_declined", "", { declineCode: "insufficient_funds" }))), "insufficient_funds");
     assert.equal(codeOf(await charge(error("card_declined", "", { decline_code: "issuer_declined" }, 400))), "card_declined");
+    for (const [decline_code, ours] of [
+      ["do_not_honor", "do_not_honor"],
+      ["lost_card", "lost_or_stolen"],
+      ["expired_card", "expired_card"],
+      ["incorrect_cvc", "incorrect_cvc"],
+    ] as const)
+      assert.equal(codeOf(await charge(error("card_declined", "The card was declined.", { decline_code }, 400))), ours);
   });
 
   test("an error of the card whose code is not known is a decline, not a fault of the project's settings", async () => {

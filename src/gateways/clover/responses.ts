@@ -37,18 +37,20 @@ export type ChargeState = Approved | Declined | Unknown | { outcome: "pending"; 
 
 const errorOf = (body: kit.JsonObject | null) => kit.at(body ?? undefined, "error") ?? undefined;
 
-function declineOf(code: string | undefined, message: string | undefined) {
+/** `reason` is the issuer's own, in words or as one of the codes. */
+function declineOf(code: string | undefined, message: string | undefined, reason?: string) {
   const known = codeOf(code);
-  return known === "card_declined" ? (codeOfWords(message) ?? known) : known;
+  return known === "card_declined" ? (codeOfWords(message) ?? codeOf(reason) ?? known) : known;
 }
 
 /** An error in the vendor's envelope, which may have no more than a status. */
 function refusal(status: number, body: kit.JsonObject, processor: Record<string, string | undefined> = {}): Declined {
   const error = errorOf(body);
   const message = kit.textAt(error, "message");
-  const words = [kit.textAt(error, "decline_code"), kit.textAt(error, "declineCode"), message].join(" ");
+  const reason = kit.textAt(error, "decline_code") ?? kit.textAt(error, "declineCode");
+  const words = [reason?.replaceAll("_", " "), message].join(" ");
   const byStatus = status === 402 ? "card_declined" : kit.codeOfStatus(status);
-  const byName = (name: string) => declineOf(kit.textAt(error, name), words);
+  const byName = (name: string) => declineOf(kit.textAt(error, name), words, reason);
   const code = status === 401 || status === 403 ? byStatus : (byName("code") ?? byName("type"));
   return kit.declined(code ?? byStatus ?? "processing_error", { message, processor });
 }

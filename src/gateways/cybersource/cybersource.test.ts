@@ -284,6 +284,14 @@ describe("cybersource responses", () => {
 });
 
 describe("cybersource look-ups", () => {
+  test("a hold that is reversed already counts as released", async () => {
+    const gone = answered(400, { status: "INVALID_REQUEST", reason: "AUTH_ALREADY_REVERSED" });
+    const part = answered(201, { ...AUTHORIZED, status: "PARTIAL_AUTHORIZED" });
+    assert.equal(codeOf(await cybersource.charge(orderOf(), ioWith([part, gone]))), "insufficient_funds");
+    const settled = answered(400, { status: "INVALID_REQUEST", reason: "TRANSACTION_ALREADY_REVERSED_OR_SETTLED" });
+    assert.equal(codeOf(await cybersource.charge(orderOf(), ioWith([part, settled]))), "unknown");
+  });
+
   const summary = (change: object = {}) => ({
     id: ID,
     clientReferenceInformation: { code: CODE },

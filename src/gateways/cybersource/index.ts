@@ -74,7 +74,7 @@ async function follow(subject: Subject, io: Io, state: State): Promise<Outcome> 
 async function released(subject: Subject, io: Io, id: string, amountMinor: number): Promise<boolean> {
   const isDone = async (request: GatewayRequest) => {
     const answer = await kit.ask(io, request);
-    return answer !== null && responses.readReversal(answer) === "done";
+    return answer !== null && ["done", "none left"].includes(responses.readReversal(answer));
   };
   return (
     (await isDone(requests.release(subject, io.settings, io, id, amountMinor))) || isDone(requests.voidSale(subject, io.settings, io, id))

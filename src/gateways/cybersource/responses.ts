@@ -203,14 +203,14 @@ function readFound(item: kit.JsonObject, subject: Subject): State {
 /** Outcomes of a void, release or refund that is accepted; a refund is settled later. */
 const isReversed = kit.wordTable({ VOIDED: true, CANCELLED: true, REVERSED: true, PENDING: true, TRANSMITTED: true });
 
-/** Why a refund is refused of a payment that was voided before. */
-const VOIDED_BEFORE = "CAPTURE_ALREADY_VOIDED";
+/** Why a refund is refused of a payment that was voided before, and the release of a hold that is gone. */
+const GONE_BEFORE: ReadonlySet<string | undefined> = new Set(["CAPTURE_ALREADY_VOIDED", "AUTH_ALREADY_REVERSED"]);
 
 /** A void is refused with 400 once the payment is settled. Without a reason, or as a duplicate, it may have been taken. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
   const reason = reasonIn(read);
-  if (status === 400 && reason === VOIDED_BEFORE) return "none left";
+  if (status === 400 && GONE_BEFORE.has(reason)) return "none left";
   if (status === 400)
     return reason === undefined || OPEN.has(reason) || ofReason(reason) === "duplicate_transaction" ? "unclear" : "settled already";
   return status === 201 && isReversed(kit.textAt(read, "status")) ? "done" : "unclear";

@@ -31,7 +31,8 @@ export const gateway = kit.defineGateway({
   sandbox: { app_id: "ExampleAppId00000000000000000001", app_key: "ExampleAppKey0001" },
   refusalOf: DECIMALS.refusalOf,
   documentation:
-    "A lost store cannot be looked up later; it takes nothing. Unconfirmed: the HTTP status beside each error code, results 107 to 111 " +
+    "A payment that the merchant's fraud filter holds fails as held for review, and he releases or reverses it. A lost store cannot be looked up " +
+    "later; it takes nothing. Unconfirmed: the HTTP status beside each error code, results 107 to 111 " +
     "and 2xx to 5xx, and the live host in the European Union. " +
     DECIMALS.note,
   charge: async (order, io) => {
