@@ -64,7 +64,7 @@ export const baseUrl: Kind<string> = {
   schema: z
     .string()
     .refine((text) => {
-      const url = URL.canParse(text) ? new URL(text) : null;
+      const url = URL.parse(text);
       return url !== null && /^https?:$/.test(url.protocol) && url.search === "" && !/[#?@]/.test(text);
     })
     .transform((text) => text.replace(/\/+$/, "")),
@@ -74,7 +74,7 @@ export const baseUrl: Kind<string> = {
 export const voice: Kind<string> = {
   complaint: isNot("embedded, or the http or https address of a text-to-speech endpoint such as http://127.0.0.1:8880/v1/audio/speech"),
   schema: z.string().refine((text) => {
-    const url = URL.canParse(text) ? new URL(text) : null;
+    const url = URL.parse(text);
     return text === "embedded" || (url !== null && /^https?:$/.test(url.protocol) && !/[#@]/.test(text));
   }),
 };
@@ -87,7 +87,7 @@ export const speech: Kind<string> = {
     `one of ${SPEECH_WORDS.join(", ")}, or the address of a recogniser: ws:// on this machine such as ws://127.0.0.1:2700, wss:// on any (what callers say of their cards goes there)`,
   ),
   schema: z.string().refine((text) => {
-    const url = URL.canParse(text) && !/[\s#@]/.test(text) ? new URL(text) : null;
+    const url = /[\s#@]/.test(text) ? null : URL.parse(text);
     return SPEECH_WORDS.includes(text) || url?.protocol === "wss:" || (url?.protocol === "ws:" && isLoopbackHost(url.hostname));
   }),
 };
