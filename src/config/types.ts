@@ -6,7 +6,7 @@ import { unbracketed } from "#src/kernel/host-port.ts";
 import { LANGUAGE_TAGS, type LanguageTag } from "#src/kernel/language.ts";
 import { rtpPairs } from "#src/kernel/rtp-ports.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import { parseTrunk } from "#src/kernel/sip-trunk.ts";
+import { parseTrunk, type SipUser } from "#src/kernel/sip-trunk.ts";
 import { TRUNK_PRESETS } from "./trunk-presets.ts";
 
 /** How the text of a setting is read. */
@@ -208,14 +208,6 @@ export const redisUrl: Kind<Secret> = {
     })
     .transform((text) => new Secret(text)),
 };
-
-/** Somebody who may place calls with a password (RFC 3261 section 22). */
-export interface SipUser {
-  name: string;
-  password: Secret;
-  /** MD5 is allowed to him besides SHA-256. */
-  md5: boolean;
-}
 
 const SIP_USER = /^(?<name>[^:@,;\s]+):(?<password>[^:@,;\s]+)(?<md5>;digest=md5)?$/i;
 
