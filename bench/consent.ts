@@ -12,7 +12,7 @@
  * Last, the time from the last word of an answer to its result, with audio at its real pace. The voices are synthetic.
  */
 import { parseArgs } from "node:util";
-import { ANSWERS_SPOKEN, LINES, NO_ANSWERS, SOUNDS, SPEAKERS, sampleOf } from "#src/speech/answer-samples.ts";
+import { ANSWERS_SPOKEN, LINES, NO_ANSWERS, SOUNDS, SPEAKERS, sampleOf } from "../test/answer-samples.ts";
 import { loadDecoders } from "#src/speech/decoder.ts";
 import { createRecogniser } from "#src/speech/index.ts";
 import { framesOf, onLine } from "#src/speech/testing.ts";

@@ -1,4 +1,4 @@
-import { SPEAKERS } from "#src/speech/answer-samples.ts";
+import { SPEAKERS } from "../test/answer-samples.ts";
 import { onLine, speechOf } from "#src/speech/testing.ts";
 import type { FieldSample } from "./field-samples.ts";
 

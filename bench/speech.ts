@@ -19,7 +19,7 @@ import { parseArgs } from "node:util";
 import { Cell, isCompleteNumber, isUnexpired } from "#src/kernel/card.ts";
 import { decodeUlaw } from "#src/kernel/g711.ts";
 import { loadVoiceActivity } from "#src/media/voice-activity.ts";
-import { SPEAKERS } from "#src/speech/answer-samples.ts";
+import { SPEAKERS } from "../test/answer-samples.ts";
 import { loadDecoders } from "#src/speech/decoder.ts";
 import type { ListenFor, RecognitionResult } from "#src/speech/recognition-result.ts";
 import { framesOf } from "#src/speech/testing.ts";

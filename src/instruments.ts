@@ -16,41 +16,37 @@ export function createInstruments(metrics: Metrics) {
   const settled = metrics.timings("charge_seconds", "From the card to the gateway's outcome.", ["gateway"]);
   const tries = metrics.counter("webhook_tries_total", "Tries to deliver a status webhook.", ["outcome"]);
   const requests = metrics.timings("http_request_seconds", "From a request's head to the end of its answer.", ["endpoint", "status"]);
-  const rateFallbacks = metrics.counter(
+  const countRateFallback = metrics.counter(
     "rate_limit_fallback_total",
     "Requests that this process counted by itself because Redis did not answer.",
   );
-  const calls = metrics.counter("calls_total", "INVITEs that came from a trunk.");
+  const countCall = metrics.counter("calls_total", "INVITEs that came from a trunk.");
   const refusedCalls = metrics.counter("calls_refused_total", "Calls refused with 503 before anything was looked up.", ["reason"]);
   const steps = metrics.counter(
     "steps_total",
     "Steps of the collection of a card by telephone: how often one was reached, asked again, and the last of a call.",
     ["step", "what"],
   );
-
   const codes = metrics.counter("short_codes_total", "Short codes that callers dialled or keyed.", ["result"]);
-  const keypadOnly = metrics.counter(
+  const countKeypadOnly = metrics.counter(
     "speech_refused_total",
     "Callers who spoke and were asked to use the keypad: all speech workers served others.",
   );
-  const speechFaults = metrics.counter("speech_faults_total", "Speech workers that died, or whose recogniser failed.");
+  const countSpeechFault = metrics.counter("speech_faults_total", "Speech workers that died, or whose recogniser failed.");
 
   return {
+    countCall,
+    countKeypadOnly,
+    countSpeechFault,
+    countRateFallback,
+
     observe: (endpoint: string, status: number, seconds: number) => requests(seconds * 1000, { endpoint, status: String(status) }),
-
-    countCall: () => calls(),
-
-    countKeypadOnly: () => keypadOnly(),
-
-    countSpeechFault: () => speechFaults(),
 
     countStep: (step: Step, what: "reached" | "repeated" | "left") => steps({ step, what }),
 
     countCode: (result: "matched" | "wrong" | "closed") => codes({ result }),
 
     countRefusedCall: (reason: "draining" | "max_calls" | "overload") => refusedCalls({ reason }),
-
-    countRateFallback: () => rateFallbacks(),
 
     sessions: <S extends Pick<Sessions, "create" | "createIdempotent">>(sessions: S): S => ({
       ...sessions,

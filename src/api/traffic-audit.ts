@@ -1,5 +1,5 @@
 import type { Clock } from "#src/kernel/clock.ts";
-import { audit, type AuditEntry, type Database, type Log, WindowCounter } from "#src/platform/index.ts";
+import { audit, type AuditEntry, Background, type Database, type Log, WindowCounter } from "#src/platform/index.ts";
 import type { ApiKeyIdentity } from "#src/projects/index.ts";
 import type { Client } from "./access/client-address.ts";
 
@@ -21,14 +21,11 @@ export interface TrafficAudit {
 export function createTrafficAudit({ database, clock, log }: { database: Pick<Database, "db">; clock: Clock; log: Log }): TrafficAudit {
   const refused = new WindowCounter({ clock, windowMs: HOUR_MS, most: MOST });
   const created = new WindowCounter({ clock, windowMs: HOUR_MS, most: MOST });
-  const writing = new Set<Promise<void>>();
+  const background = new Background();
 
   /** Nobody waits for it: what it tells of has happened already. */
   function write(entry: AuditEntry): void {
-    const row = audit(database.db, entry)
-      .catch((error: unknown) => log.warn("audit_not_written", { error }))
-      .finally(() => writing.delete(row));
-    writing.add(row);
+    void background.run(audit(database.db, entry).catch((error: unknown) => log.warn("audit_not_written", { error })));
   }
 
   return {
@@ -43,8 +40,6 @@ export function createTrafficAudit({ database, clock, log }: { database: Pick<Da
       const entry = { organizationId, actor: `key:${keyId}`, source: client.address() };
       write({ ...entry, action: "session.create", object: `session ${sessionId()}`, details: { first_in_ms: HOUR_MS } });
     },
-    async close() {
-      await Promise.all(writing);
-    },
+    close: () => background.idle(),
   };
 }

@@ -21,8 +21,7 @@ interface CommonRequest {
 /** A session that is paid by telephone. */
 export interface VoiceRequest extends CommonRequest {
   amount: Amount;
-  /** E.164. */
-  /** Null: whoever has the link pays, and nobody is known by a number. */
+  /** E.164. Null: whoever has the link pays, and nobody is known by a number. */
   caller: string | null;
   /** Where the caller is transferred afterwards: a number in E.164 form, plain or `tel:`, or a SIP URI. */
   callback: string | null;

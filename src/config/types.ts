@@ -6,7 +6,7 @@ import { unbracketed } from "#src/kernel/host-port.ts";
 import { LANGUAGE_TAGS, type LanguageTag } from "#src/kernel/language.ts";
 import { rtpPairs } from "#src/kernel/rtp-ports.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import { parseTrunk } from "#src/kernel/sip-trunk.ts";
+import { parseTrunk, type SipUser } from "#src/kernel/sip-trunk.ts";
 import { TRUNK_PRESETS } from "./trunk-presets.ts";
 
 /** How the text of a setting is read. */
@@ -64,7 +64,7 @@ export const baseUrl: Kind<string> = {
   schema: z
     .string()
     .refine((text) => {
-      const url = URL.canParse(text) ? new URL(text) : null;
+      const url = URL.parse(text);
       return url !== null && /^https?:$/.test(url.protocol) && url.search === "" && !/[#?@]/.test(text);
     })
     .transform((text) => text.replace(/\/+$/, "")),
@@ -74,7 +74,7 @@ export const baseUrl: Kind<string> = {
 export const voice: Kind<string> = {
   complaint: isNot("embedded, or the http or https address of a text-to-speech endpoint such as http://127.0.0.1:8880/v1/audio/speech"),
   schema: z.string().refine((text) => {
-    const url = URL.canParse(text) ? new URL(text) : null;
+    const url = URL.parse(text);
     return text === "embedded" || (url !== null && /^https?:$/.test(url.protocol) && !/[#@]/.test(text));
   }),
 };
@@ -87,7 +87,7 @@ export const speech: Kind<string> = {
     `one of ${SPEECH_WORDS.join(", ")}, or the address of a recogniser: ws:// on this machine such as ws://127.0.0.1:2700, wss:// on any (what callers say of their cards goes there)`,
   ),
   schema: z.string().refine((text) => {
-    const url = URL.canParse(text) && !/[\s#@]/.test(text) ? new URL(text) : null;
+    const url = /[\s#@]/.test(text) ? null : URL.parse(text);
     return SPEECH_WORDS.includes(text) || url?.protocol === "wss:" || (url?.protocol === "ws:" && isLoopbackHost(url.hostname));
   }),
 };
@@ -208,14 +208,6 @@ export const redisUrl: Kind<Secret> = {
     })
     .transform((text) => new Secret(text)),
 };
-
-/** Somebody who may place calls with a password (RFC 3261 section 22). */
-export interface SipUser {
-  name: string;
-  password: Secret;
-  /** MD5 is allowed to him besides SHA-256. */
-  md5: boolean;
-}
 
 const SIP_USER = /^(?<name>[^:@,;\s]+):(?<password>[^:@,;\s]+)(?<md5>;digest=md5)?$/i;
 

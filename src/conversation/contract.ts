@@ -1,6 +1,7 @@
 import type { CardBrand, CardCells } from "#src/kernel/card.ts";
-import type { Command, LanguageTag } from "#src/kernel/language.ts";
+import type { LanguageTag } from "#src/kernel/language.ts";
 import type { DeclineCode, Mode } from "#src/kernel/payment.ts";
+import type { ListenFor, RecognitionResult } from "#src/kernel/recognition.ts";
 import type { FaultName, SentenceId, Values } from "./languages/language.ts";
 
 /** What a project may want collected (docs/operations.md, Apply file, `voice.collect`). */
@@ -59,24 +60,6 @@ export interface ConversationSetup {
 /** DTMF digits beyond 0 to 9, as RFC 4733 section 3.2 numbers them. */
 export const STAR = 10;
 export const POUND = 11;
-
-/** One finished utterance, as the recogniser understood it. */
-export type RecognitionResult =
-  /**
-   * Digits 0-9 in the order spoken, to be put behind what the field already holds. `final`: the recogniser takes this for
-   * the end of the answer, not for one part of it. The machine overwrites the array once it has read it.
-   */
-  | { kind: "digits"; digits: Uint8Array; final: boolean; certain: boolean }
-  /** Month 1-12; year as spoken, two or four digits. */
-  | { kind: "expiry"; month: number; year: number; certain: boolean }
-  /** The name on the card. */
-  | { kind: "name"; name: string; certain: boolean }
-  | { kind: "yes" }
-  | { kind: "no" }
-  | { kind: "command"; command: Command }
-  | { kind: "test_word" }
-  /** Speech, or a noise like it, that means nothing here. */
-  | { kind: "nothing" };
 
 /** What became of the card (`payments/`). */
 export type PaymentResult =
@@ -200,8 +183,6 @@ export type PromptName =
 /** The last sentence of a call. */
 export type ClosingName = "success" | "declined" | "unknown_outcome" | "too_many_tries" | "nobody_there" | "goodbye" | "cancelled";
 
-export type Listening = Field | "yes_no";
-
 export type FinishReason =
   /** The payment has its outcome: approved, finally declined, or unknown. */
   | "done"
@@ -222,7 +203,7 @@ export type ConversationEffect =
    * Recognise speech, also while a prompt plays. `have`: digits of the answer already there. `lengths`: digits that the whole answer
    * may have, null where the recogniser knows. Sent again when that changes.
    */
-  | { type: "listen"; what: Listening; have: number; lengths: readonly number[] | null }
+  | { type: "listen"; what: ListenFor; have: number; lengths: readonly number[] | null }
   | { type: "stop_listening" }
   /** Sets the timer, or sets it anew. */
   | { type: "timer"; name: TimerName; ms: number }

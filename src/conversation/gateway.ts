@@ -1,5 +1,5 @@
 import { askNext } from "./ask.ts";
-import type { Field, PaymentResult } from "./contract.ts";
+import type { Field, PaymentResult, Sentence } from "./contract.ts";
 import { callOff, close, succeed } from "./ending.ts";
 import { QUESTIONS } from "./questions.ts";
 import { CLOSING, REASON, declined, purpose } from "./sentences.ts";
@@ -14,17 +14,9 @@ const PATIENCE_MS = 10_000;
 export function submitCard(turn: Turn): void {
   const { state } = turn;
   const { card, setup, informed } = state.draft;
-  cancelTimers(turn);
-  stopListening(turn);
-  clearEntry(turn);
-  state.stage = "charging";
-  state.typeAhead = "take";
   state.cards++;
-  state.result = null;
   // Who cut the greeting short, and whose card is not read back, hears here what is paid.
-  const unheard = setup.readBack || informed ? [] : [purpose(setup)];
-  play(turn, "one_moment", [...unheard, say(turn, "one_moment")]);
-  setTimer(turn, "patience", PATIENCE_MS);
+  wait(turn, setup.readBack || informed ? [] : [purpose(setup)]);
   turn.effects.push({ type: "submit_card", card: card.copy(), mayRetry: state.cards < setup.attempts });
   // Not kept past the authorization (PCI DSS 3.3.1): another try asks for it again.
   card.cvv.wipe();
@@ -35,17 +27,18 @@ export function submitCard(turn: Turn): void {
  * is decided already he is told at once.
  */
 export function onPaidElsewhere(turn: Turn, result: PaymentResult): void {
-  if (result.kind === "elsewhere") waitForOther(turn);
+  if (result.kind === "elsewhere") wait(turn);
   else if (result.kind !== "open" && result.kind !== "refused") conclude(turn, result);
 }
 
 /** The test word came too late, or the session is being paid in another way. */
 export function onSkipRefused(turn: Turn, result: PaymentResult): void {
-  if (result.kind === "elsewhere") waitForOther(turn);
+  if (result.kind === "elsewhere") wait(turn);
   else conclude(turn, result);
 }
 
-function waitForOther(turn: Turn): void {
+/** Nothing is asked until it is known what becomes of a card, this one or another. */
+function wait(turn: Turn, unheard: readonly Sentence[] = []): void {
   const { state } = turn;
   cancelTimers(turn);
   stopListening(turn);
@@ -53,7 +46,7 @@ function waitForOther(turn: Turn): void {
   state.stage = "charging";
   state.typeAhead = "take";
   state.result = null;
-  play(turn, "one_moment", [say(turn, "one_moment")]);
+  play(turn, "one_moment", [...unheard, say(turn, "one_moment")]);
   setTimer(turn, "patience", PATIENCE_MS);
 }
 

@@ -6,7 +6,6 @@ export type {
   ConversationEffect,
   ConversationEvent,
   FinishReason,
-  Listening,
   PaymentResult,
   PromptName,
   Recordings,

@@ -1,6 +1,7 @@
 import { cvvLengthOf, isCompleteNumber, isUnexpired, lengthsOf, LONGEST_NAME, passesLuhn, brandOf } from "#src/kernel/card.ts";
 import type { CardBrand, CardCells, Cell } from "#src/kernel/card.ts";
-import type { ConversationSetup, Listening, PromptName, Question, Sentence } from "./contract.ts";
+import type { ListenFor } from "#src/kernel/recognition.ts";
+import type { ConversationSetup, PromptName, Question, Sentence } from "./contract.ts";
 import type { FaultName, SentenceId } from "./languages/language.ts";
 import { spelledText } from "./multi-tap.ts";
 import { ASK, readBack } from "./sentences.ts";
@@ -20,7 +21,7 @@ export interface Draft {
 
 interface Rules {
   prompt: PromptName;
-  listenFor: Listening;
+  listenFor: ListenFor;
   /** Digits that a whole spoken answer may have, where that depends on the card or the country. */
   lengths?(draft: Draft): readonly number[];
   /** What the caller must hear before the question makes sense. */

@@ -1,7 +1,7 @@
 import type { Command } from "#src/kernel/language.ts";
+import type { RecognitionResult } from "#src/kernel/recognition.ts";
 import { MISRECOGNISED_LIMIT, awaitMore, complete, proceed, onMisrecognised } from "./answers.ts";
 import { ask, askNext, repeat } from "./ask.ts";
-import type { RecognitionResult } from "./contract.ts";
 import { stop } from "./ending.ts";
 import { skip } from "./gateway.ts";
 import { takeTypeAhead } from "./dtmf.ts";

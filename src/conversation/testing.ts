@@ -1,13 +1,13 @@
 import type { CardCells } from "#src/kernel/card.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import type { Command } from "#src/kernel/language.ts";
+import type { RecognitionResult } from "#src/kernel/recognition.ts";
 import { POUND, STAR } from "./contract.ts";
 import type {
   ConversationEffect,
   ConversationEvent,
   ConversationSetup,
   FinishReason,
-  RecognitionResult,
   PromptName,
   Sentence,
   Situation,

@@ -1,6 +1,5 @@
-import { inspect } from "node:util";
 import creditCardType from "credit-card-type";
-import { MASK } from "./secret.ts";
+import { Masked } from "./secret.ts";
 
 /** Brands as the API spells them (R-402). */
 export type CardBrand = "visa" | "mastercard" | "amex" | "discover" | "diners" | "jcb" | "unionpay" | "maestro" | "elo" | "unknown";
@@ -11,11 +10,12 @@ const ZERO = 0x30;
  * Digits of a card in memory of their own: a fixed ArrayBuffer that `wipe` overwrites, never a JavaScript string,
  * because V8 frees strings without overwriting them (docs/security.md, Memory). Bytes are ASCII digits, as gateways want them.
  */
-export class Cell {
+export class Cell extends Masked {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   #length = 0;
 
   constructor(capacity: number) {
+    super();
     this.#bytes = new Uint8Array(new ArrayBuffer(capacity));
   }
 
@@ -69,25 +69,13 @@ export class Cell {
     for (let index = 0; index < this.length; index++) if (this.digit(index) !== other.digit(index)) return false;
     return true;
   }
-
-  toString(): string {
-    return MASK;
-  }
-
-  toJSON(): string {
-    return MASK;
-  }
-
-  [inspect.custom](): string {
-    return MASK;
-  }
 }
 
 /** Characters of a cardholder's name. */
 export const LONGEST_NAME = 100;
 
 /** One collected card. It stays in the process that collected it, from the last field to the end of the gateway request. */
-export class CardCells {
+export class CardCells extends Masked {
   /** Primary account number, 12 to 19 digits. */
   readonly number = new Cell(19);
   /** Month, two digits. */
@@ -126,14 +114,6 @@ export class CardCells {
     for (const cell of [this.number, this.expMonth, this.expYear, this.cvv]) cell.wipe();
     this.postalCode = null;
     this.cardholderName = null;
-  }
-
-  toJSON(): string {
-    return MASK;
-  }
-
-  [inspect.custom](): string {
-    return MASK;
   }
 }
 

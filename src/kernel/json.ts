@@ -106,36 +106,29 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
     }
   };
 
-  const array = (depth: number): JsonValue[] => {
+  /** Reads what stands between the bracket here and its `end`, one by one. */
+  const each = (end: string, read: () => void) => {
     at++;
-    const items: JsonValue[] = [];
     space();
-    if (text[at] === "]") {
-      at++;
-      return items;
-    }
+    if (text[at] === end) return void at++;
     for (;;) {
-      items.push(value(depth + 1));
+      read();
       space();
-      const next = text[at];
-      if (next === "]") {
-        at++;
-        return items;
-      }
-      if (next !== ",") throw new JsonError(at, "no comma between two values");
+      if (text[at] === end) return void at++;
+      if (text[at] !== ",") throw new JsonError(at, "no comma between two values");
       at++;
     }
   };
 
+  const array = (depth: number): JsonValue[] => {
+    const items: JsonValue[] = [];
+    each("]", () => items.push(value(depth + 1)));
+    return items;
+  };
+
   const object = (depth: number): { [key: string]: JsonValue } => {
-    at++;
     const members: { [key: string]: JsonValue } = {};
-    space();
-    if (text[at] === "}") {
-      at++;
-      return members;
-    }
-    for (;;) {
+    each("}", () => {
       space();
       if (text[at] !== '"') throw new JsonError(at, "no key in double quotes");
       const keyAt = at;
@@ -146,15 +139,8 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
       if (settings.duplicateKeys === "refuse" && Object.hasOwn(members, key)) throw new JsonError(keyAt, "key that was there before");
       const member = value(depth + 1);
       Object.defineProperty(members, key, { value: member, writable: true, enumerable: true, configurable: true });
-      space();
-      const next = text[at];
-      if (next === "}") {
-        at++;
-        return members;
-      }
-      if (next !== ",") throw new JsonError(at, "no comma between two values");
-      at++;
-    }
+    });
+    return members;
   };
 
   const value = (depth: number): JsonValue => {

@@ -2,19 +2,8 @@ import { inspect } from "node:util";
 
 export const MASK = "[redacted]";
 
-/** A value that cannot be printed by accident: `toString`, `toJSON` and `inspect` return a mask. */
-export class Secret<T = string> {
-  readonly #value: T;
-
-  constructor(value: T) {
-    this.#value = value;
-  }
-
-  /** The value itself. Call it where it is sent and nowhere else. */
-  reveal(): T {
-    return this.#value;
-  }
-
+/** What cannot be printed by accident: `toString`, `toJSON` and `inspect` return a mask. */
+export abstract class Masked {
   toString(): string {
     return MASK;
   }
@@ -25,5 +14,20 @@ export class Secret<T = string> {
 
   [inspect.custom](): string {
     return MASK;
+  }
+}
+
+/** A value that cannot be printed by accident. */
+export class Secret<T = string> extends Masked {
+  readonly #value: T;
+
+  constructor(value: T) {
+    super();
+    this.#value = value;
+  }
+
+  /** The value itself. Call it where it is sent and nowhere else. */
+  reveal(): T {
+    return this.#value;
   }
 }

@@ -10,6 +10,14 @@ export interface Trunk {
   credentials: { username: string; password: Secret; md5: boolean } | null;
 }
 
+/** Somebody who may place calls with a password, from any address (`SIP_USERS`). */
+export interface SipUser {
+  name: string;
+  password: Secret;
+  /** MD5 is allowed to him besides SHA-256. */
+  md5: boolean;
+}
+
 const TRUNK = /^sip:(?:([^:@]+)(?::([^@]*))?@)?(\[[^\]]+\]|[^:;@]+)(?::([0-9]{1,5}))?((?:;[^;]+)*)$/i;
 const LAST_PORT = 65_535;
 const PARAMETERS: Readonly<Record<string, readonly string[]>> = { transport: ["udp", "tcp", "tls"], digest: ["md5"] };

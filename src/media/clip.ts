@@ -1,3 +1,4 @@
+import { bufferOf } from "#src/kernel/bytes.ts";
 import { SAMPLE_RATE_HZ, ULAW_SILENCE, ulawToAlaw } from "#src/kernel/g711.ts";
 
 export const SAMPLES_PER_MS = SAMPLE_RATE_HZ / 1000;
@@ -25,9 +26,4 @@ export class Clip {
     this.#alaw ??= bufferOf(ulawToAlaw(this.#ulaw));
     return this.#alaw;
   }
-}
-
-/** The same bytes, not a copy. */
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

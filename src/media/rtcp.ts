@@ -1,3 +1,5 @@
+import { bufferOf } from "#src/kernel/bytes.ts";
+
 /** What a receiver tells of one stream (RFC 3550 section 6.4.1). */
 export interface ReportBlock {
   /** Whose stream. */
@@ -46,7 +48,7 @@ const MAX_LOST = 0x7f_ffff;
  * on (RFC 5506). `ours`: our SSRC. Types we do not know are passed over.
  */
 export function readRtcp(datagram: Uint8Array, ours: number): Rtcp | null {
-  const bytes = Buffer.from(datagram.buffer, datagram.byteOffset, datagram.length);
+  const bytes = bufferOf(datagram);
   const rtcp: Rtcp = { sender: null, block: null, leaving: [] };
   let at = 0;
   while (at < bytes.length) {

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { bufferOf } from "#src/kernel/bytes.ts";
 import { ReplayWindow } from "./replay-window.ts";
 import { HEADER_BYTES, payloadStart, sequenceDelta } from "./rtp.ts";
 import type { SrtpSuite } from "./srtp-keys.ts";
@@ -152,8 +153,4 @@ function indexOf(sequence: number, highest: number): number {
 
 function rollover(index: number): number {
   return Math.floor(index / 0x1_0000) % 0x1_0000_0000;
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

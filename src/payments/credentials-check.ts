@@ -1,7 +1,7 @@
 import type { Gateway, GatewayAnswer, GatewayIo } from "#src/gateways/index.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import { createGatewayIo } from "./gateway-io.ts";
+import { type IoScope, withGatewayIo } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
 
 /** Whether a vendor takes a project's credentials, asked without a card and without a payment. */
@@ -36,27 +36,22 @@ export async function checkCredentials(deps: PaymentsDeps, tokens: AccessTokens,
   const settings = await projects.gatewaySettings(database.db, scope.projectId, scope.gateway, scope.environment);
   if (!gateway || !settings) return { result: "no credentials", simulated: false };
   const sessionId = random.uuid();
-  const { io, end } = createGatewayIo(
-    { ...deps, tokens },
-    { ...scope, sessionId, settings, deadlineMs: CHECK_MS, note: () => Promise.resolve() },
-  );
-  const answers: GatewayAnswer[] = [];
-  const watched: GatewayIo = {
-    ...io,
-    async send(request) {
-      const answer = await io.send(request);
-      answers.push(answer);
-      return answer;
-    },
-    // A kept token would say what held when it was minted.
-    accessToken: (mint, options) => io.accessToken(mint, { renew: true, ...options }),
-  };
-  try {
+  const check: IoScope = { ...scope, sessionId, settings, deadlineMs: CHECK_MS, note: () => Promise.resolve() };
+  return await withGatewayIo({ ...deps, tokens }, check, async (io) => {
+    const answers: GatewayAnswer[] = [];
+    const watched: GatewayIo = {
+      ...io,
+      async send(request) {
+        const answer = await io.send(request);
+        answers.push(answer);
+        return answer;
+      },
+      // A kept token would say what held when it was minted.
+      accessToken: (mint, options) => io.accessToken(mint, { renew: true, ...options }),
+    };
     const reason = await faultOf(gateway, watched, { sessionId, currency: scope.currency, startedAtMs: clock.now() });
     return resultOf(answers.at(-1), reason);
-  } finally {
-    end();
-  }
+  });
 }
 
 /** What the gateway made of it: null when it went as it does with credentials in force. */

@@ -5,7 +5,7 @@ import { ManualClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { OutboundAnswer } from "#src/platform/index.ts";
 import { AccessTokens } from "./access-tokens.ts";
-import { createGatewayIo } from "./gateway-io.ts";
+import { withGatewayIo } from "./gateway-io.ts";
 
 test("a gateway that was not reached and an answer that was lost are in the log with the reason, an answer is not (E1)", async () => {
   const answers: OutboundAnswer[] = [
@@ -15,7 +15,8 @@ test("a gateway that was not reached and an answer that was lost are in the log 
   ];
   const lines: object[] = [];
   const clock = new ManualClock();
-  const { io, end } = createGatewayIo(
+  const request = { method: "POST", url: "https://gateway.example/", headers: {}, body: Buffer.from("4242424242424242") } as const;
+  await withGatewayIo(
     {
       outbound: { send: () => Promise.resolve(answers.shift()!) },
       clock,
@@ -33,10 +34,10 @@ test("a gateway that was not reached and an answer that was lost are in the log 
       deadlineMs: 1000,
       note: () => Promise.resolve(),
     },
+    async (io) => {
+      while (answers.length > 0) await io.send(request);
+    },
   );
-  const request = { method: "POST", url: "https://gateway.example/", headers: {}, body: Buffer.from("4242424242424242") } as const;
-  while (answers.length > 0) await io.send(request);
-  end();
   assert.deepEqual(lines, [
     { event: "gateway_not_reached", session: "s", gateway: "stripe", reason: "address not allowed" },
     { event: "gateway_answer_lost", session: "s", gateway: "stripe", reason: "connection reset" },

@@ -30,8 +30,8 @@ export interface IoScope {
   note(notes: Record<string, string>): Promise<void>;
 }
 
-/** What a gateway may touch during one attempt or one look-up, all of it under one total deadline. `end` releases its timer. */
-export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; end: () => void } {
+/** The answer of `work` with what a gateway may touch during one attempt or one look-up, all of it under one total deadline. */
+export async function withGatewayIo<T>(deps: IoDeps, scope: IoScope, work: (io: GatewayIo) => Promise<T>): Promise<T> {
   const { outbound, clock, random, tokens, projects, log } = deps;
   const { sessionId, projectId, gateway, settings } = scope;
   const controller = new AbortController();
@@ -64,7 +64,11 @@ export function createGatewayIo(deps: IoDeps, scope: IoScope): { io: GatewayIo; 
     accessToken: (mint, { renew = false } = {}) => tokens.get(tokenKey(deps.gateways[gateway], projectId, settings), mint, renew),
     rotateCredentials: (change) => projects.rotateCredentials(projectId, gateway, settings.environment, change),
   };
-  return { io, end };
+  try {
+    return await work(io);
+  } finally {
+    end();
+  }
 }
 
 /**
@@ -98,20 +102,14 @@ export async function withAttempt<T>(
   if (!session) return null;
   const settings = await projects.gatewaySettings(database.db, session.projectId, attempt.gateway, attempt.environment);
   if (!settings) return null;
-  const { io, end } = createGatewayIo(
-    { ...deps, tokens },
-    {
-      sessionId: session.id,
-      projectId: session.projectId,
-      gateway: attempt.gateway,
-      settings: { ...settings, endpoint: attempt.endpoint },
-      deadlineMs: LOOK_UP_MS,
-      note: (notes) => addNotes(database.db, attempt.id, notes),
-    },
-  );
-  try {
-    return { answer: await work(io), unchanged: settings.version === attempt.credentialVersion };
-  } finally {
-    end();
-  }
+  const scope: IoScope = {
+    sessionId: session.id,
+    projectId: session.projectId,
+    gateway: attempt.gateway,
+    settings: { ...settings, endpoint: attempt.endpoint },
+    deadlineMs: LOOK_UP_MS,
+    note: (notes) => addNotes(database.db, attempt.id, notes),
+  };
+  const answer = await withGatewayIo({ ...deps, tokens }, scope, work);
+  return { answer, unchanged: settings.version === attempt.credentialVersion };
 }

@@ -3,6 +3,7 @@ import type { Gateway, LookUpResult, Outcome } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
 import { isDeclineCode } from "#src/kernel/payment.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
+import { Background } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { decisionOf, findAttempt } from "./attempts.ts";
 import type { Attempt } from "./attempts.ts";
@@ -50,20 +51,15 @@ const NOBODY_KNOWS = "its answer was lost, and the gateway cannot be asked: to b
 export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals: Reversals): Search {
   const { database, gateways, clock, log } = deps;
   const busy = new Set<string>();
-  const running = new Set<Promise<void>>();
+  const background = new Background();
   const stopping = new AbortController();
 
   function begin(id: string): void {
     if (busy.has(id) || stopping.signal.aborted) return;
     busy.add(id);
-    const whole = searchOn(id)
-      // Only `stop` ends it early.
-      .catch(() => {})
-      .finally(() => {
-        busy.delete(id);
-        running.delete(whole);
-      });
-    running.add(whole);
+    // Only `stop` ends it early.
+    const whole = searchOn(id).catch(() => {});
+    void background.run(whole.finally(() => busy.delete(id)));
   }
 
   /** Through every outage of the database. */
@@ -160,7 +156,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
       .map(({ name }) => name),
     async stop() {
       stopping.abort();
-      await Promise.all(running);
+      await background.idle();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { crashPoint } from "#src/kernel/crash-points.ts";
+import { Background } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { findAttempt } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
@@ -36,7 +37,7 @@ type Result = { reversal: "done" | "failed"; reason: string } | null;
 
 export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Reversals {
   const { database, gateways, log } = deps;
-  const running = new Set<Promise<void>>();
+  const background = new Background();
 
   /** A fault leaves the turn to run out. */
   const attend = async (due: DueReversal) => {
@@ -46,11 +47,6 @@ export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Rever
       log.error("reversal_failed", { attempt: due.id, error });
     }
   };
-
-  function inBackground(work: Promise<void>): void {
-    const whole = work.finally(() => running.delete(whole));
-    running.add(whole);
-  }
 
   async function tryNow(id: string): Promise<void> {
     for (const due of await claimReversals(database.db, id)) await attend(due);
@@ -82,12 +78,10 @@ export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Rever
   return {
     tryNow,
     // Whatever comes in the way: the janitor's next round finds it due.
-    begin: (id) => inBackground(tryNow(id).catch((error: unknown) => log.error("reversal_failed", { attempt: id, error }))),
+    begin: (id) => void background.run(tryNow(id).catch((error: unknown) => log.error("reversal_failed", { attempt: id, error }))),
     async round() {
-      for (const due of await claimReversals(database.db)) inBackground(attend(due));
+      for (const due of await claimReversals(database.db)) void background.run(attend(due));
     },
-    async stop() {
-      await Promise.all(running);
-    },
+    stop: () => background.idle(),
   };
 }

@@ -7,7 +7,7 @@ import type { DeclineCode } from "#src/kernel/payment.ts";
 import { isDatabaseUnavailable } from "#src/platform/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { addNotes, findAttempt } from "./attempts.ts";
-import { createGatewayIo } from "./gateway-io.ts";
+import { type IoScope, withGatewayIo } from "./gateway-io.ts";
 import type { PaymentsDeps, SettleResult } from "./types.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { tellOfForwarding, writeResult } from "./ledger.ts";
@@ -199,25 +199,22 @@ async function callOnce(deps: PaymentsDeps, tokens: AccessTokens, call: Call, or
   const { database, clock, log } = deps;
   const { id, session, gateway, settings, deadlineMs } = call;
   if (deadlineMs <= 0) return declinedBy("gateway_unavailable");
-  const { io, end } = createGatewayIo(
-    { ...deps, tokens },
-    {
-      sessionId: session.id,
-      projectId: session.projectId,
-      gateway: gateway.name,
-      settings,
-      deadlineMs,
-      note: (notes) => addNotes(database.db, id, notes),
-    },
-  );
+  const scope: IoScope = {
+    sessionId: session.id,
+    projectId: session.projectId,
+    gateway: gateway.name,
+    settings,
+    deadlineMs,
+    note: (notes) => addNotes(database.db, id, notes),
+  };
   const lost = (): Outcome => ({ outcome: "unknown", reason: "the gateway did not answer in time" });
   try {
-    return await within(clock, deadlineMs + GRACE_MS, gateway[session.mode](order, io), lost);
+    return await withGatewayIo({ ...deps, tokens }, scope, (io) =>
+      within(clock, deadlineMs + GRACE_MS, gateway[session.mode](order, io), lost),
+    );
   } catch (error) {
     log.error("gateway_broken", { session: session.id, gateway: gateway.name, error });
     return { outcome: "unknown", reason: "the gateway's adapter failed in mid-attempt" };
-  } finally {
-    end();
   }
 }
 

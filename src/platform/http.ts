@@ -129,8 +129,8 @@ function identityOnly(headers: OutboundRequest["headers"]): Record<string, strin
 }
 
 function checkedUrl({ url: text, httpsOnly = false }: OutboundRequest): URL {
-  if (!URL.canParse(text)) throw new Refusal("bad address");
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (!url) throw new Refusal("bad address");
   if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:")) throw new Refusal("https required");
   if (url.username !== "" || url.password !== "" || text.includes("#")) throw new Refusal("user or fragment in the address");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));

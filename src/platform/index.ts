@@ -16,6 +16,7 @@ export { filterLine, maskSecrets } from "./log-filter.ts";
 export { createLog, type Log, silentLog } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { repeat } from "./repeat.ts";
+export { Background } from "./background.ts";
 export { firstKeys, type InstallationKeys, isSealed, openInstallationKeys, rewrapInstallationKeys } from "./seal-installation.ts";
 export { createKeyring, type Keyring } from "./seal-keyring.ts";
 export { makeFolder } from "./make-folder.ts";

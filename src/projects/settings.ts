@@ -291,5 +291,5 @@ function isAddressRange(text: string): boolean {
 }
 
 function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text;
+  return URL.parse(text)?.origin === text;
 }

@@ -4,14 +4,11 @@ import type { Keyring, Place } from "#src/platform/index.ts";
 export interface Vault {
   seal(place: Place, value: unknown): Uint8Array;
   open(place: Place, sealed: Uint8Array): unknown;
-  /** The same value under the current master key; null when it is under it already. */
-  rewrap(place: Place, sealed: Uint8Array): Uint8Array | null;
 }
 
 export function createVault(keyring: Keyring): Vault {
   return {
     seal: (place, value) => keyring.seal(place, new TextEncoder().encode(JSON.stringify(value))),
     open: (place, sealed) => JSON.parse(new TextDecoder().decode(keyring.open(place, sealed))) as unknown,
-    rewrap: (place, sealed) => keyring.rewrap(place, sealed),
   };
 }

@@ -24,7 +24,7 @@ export class Watchers<T = void> {
 
   /** Tells all of every session. */
   tellAll(what: T): void {
-    for (const id of [...this.#bySession.keys()]) this.tell(id, what);
+    [...this.#bySession.keys()].forEach((id) => this.tell(id, what));
   }
 }
 

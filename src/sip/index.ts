@@ -3,7 +3,6 @@ export type { SipRequest } from "./grammar/message.ts";
 export type { CallDialog } from "./ua/call-dialog.ts";
 export type { IncomingCall } from "./ua/incoming-call.ts";
 export type { OutgoingCall } from "./ua/outgoing-call.ts";
-export type { SipUser } from "./ua/digest-server.ts";
 export type { InviteFailed } from "./ua/errors.ts";
 export { isOverTls } from "./ua/exchange.ts";
 export type { TracedMessage } from "./trace.ts";

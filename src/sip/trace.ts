@@ -1,3 +1,4 @@
+import { bufferOf } from "#src/kernel/bytes.ts";
 import type { Flow } from "./transport/transport.ts";
 
 /** A message that came or went, as people read one: without passwords, a session's memory, media keys, and any body but a session description. */
@@ -24,7 +25,7 @@ const KEY_LINE = /^(?:a=crypto:|k=)/;
  * is a key that the caller pressed.
  */
 export function traceText(message: Uint8Array): string {
-  const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
+  const bytes = bufferOf(message);
   const end = bytes.indexOf("\r\n\r\n");
   const head = bytes.toString("latin1", 0, end < 0 ? bytes.length : end);
   const shown = head.replace(HIDDEN_HEADERS, `$1: ${LEFT_OUT}`).replace(HIDDEN_PARAMETERS, `$1${LEFT_OUT}`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ANSWERS_SPOKEN, LINES, NO_ANSWERS, SOUNDS, SPEAKERS, sampleOf } from "./answer-samples.ts";
+import { ANSWERS_SPOKEN, LINES, NO_ANSWERS, SOUNDS, SPEAKERS, sampleOf } from "../../test/answer-samples.ts";
 import { MEANING } from "./answers.ts";
 import { loadDecoders } from "./decoder.ts";
 import type { RecognitionResult } from "./recognition-result.ts";

@@ -1,3 +1,4 @@
+import { bufferOf } from "#src/kernel/bytes.ts";
 import { HIGHEST_RATE_HZ, LOWEST_RATE_HZ, mixed, type Sound, SoundFault } from "./wav.ts";
 
 /** Of libFLAC's decoder: it can go on below this, the others are ends (FLAC__StreamDecoderState). */
@@ -70,7 +71,7 @@ function samplesOf(blocks: readonly Uint8Array[][], channels: number, bits: numb
   const samples = new Int16Array(total * channels);
   let at = 0;
   for (const block of blocks) {
-    const views = block.map((channel) => Buffer.from(channel.buffer, channel.byteOffset, channel.byteLength));
+    const views = block.map(bufferOf);
     for (let offset = 0; offset < views[0]!.length; offset += bytes)
       for (const view of views) samples[at++] = Math.trunc(view.readIntLE(offset, bytes) * 2 ** (16 - bits));
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { noise } from "./answer-samples.ts";
+import { noise } from "../../test/answer-samples.ts";
 import { NoiseSuppression } from "./noise-suppression.ts";
 
 const FRAME = 160;

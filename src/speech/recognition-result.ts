@@ -1,29 +1,9 @@
-import type { Command } from "#src/kernel/language.ts";
+import type { ListenFor, RecognitionResult } from "#src/kernel/recognition.ts";
 
-/** What the caller is being asked, which decides what can be understood. */
-export type ListenFor = "number" | "expiry" | "cvv" | "zip" | "name" | "yes_no";
+export type { ListenFor, RecognitionResult };
 
 /** Questions whose answer is a string of digits. */
 export const hasDigits = (what: ListenFor): boolean => what === "number" || what === "cvv" || what === "zip";
-
-/** One finished utterance. Digits are numbers in memory of their own, never text: strings stay in the worker that heard them. */
-export type RecognitionResult =
-  /**
-   * Digits 0-9 in the order spoken, without those the caller had given before (`have`). `final`: together with those they are a whole
-   * answer. `certain`: nothing else that could have been said is nearly as likely, and the line is quiet enough; otherwise ask again.
-   */
-  | { kind: "digits"; digits: Uint8Array<ArrayBuffer>; final: boolean; certain: boolean }
-  /** Month 1-12, year in four digits. */
-  | { kind: "expiry"; month: number; year: number; certain: boolean }
-  /** A name as cards bear it: capitals, spaces, apostrophes. */
-  | { kind: "name"; name: string; certain: boolean }
-  | { kind: "yes" }
-  | { kind: "no" }
-  | { kind: "command"; command: Command }
-  /** The test word, whole (R-232). */
-  | { kind: "test_word" }
-  /** Speech that means nothing here. */
-  | { kind: "nothing" };
 
 /** The answer cannot go on: no need to wait for a longer silence. A name always can. */
 export function isWhole(result: RecognitionResult): boolean {

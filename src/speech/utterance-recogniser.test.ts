@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ULAW_SILENCE } from "#src/kernel/g711.ts";
-import { SPEAKERS } from "./answer-samples.ts";
+import { SPEAKERS } from "../../test/answer-samples.ts";
 import { type Decoder, loadDecoders } from "./decoder.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import type { RecognitionResult, ListenFor } from "./recognition-result.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { noise } from "./answer-samples.ts";
+import { noise } from "../../test/answer-samples.ts";
 import { type Speaking, busyTone, melody, onLine, ringbackTone, speechOf, tones } from "./testing.ts";
 import { isVoice } from "./voicing.ts";
 

@@ -1,3 +1,4 @@
+import { bufferOf } from "#src/kernel/bytes.ts";
 import { decodeUlaw, SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 
 /** What a file of sound holds: one channel of 16-bit samples. */
@@ -31,7 +32,7 @@ interface Format {
  * the file, as servers write it that begin before they know, means what is there. Throws SoundFault.
  */
 export function readWav(file: Uint8Array): Sound {
-  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  const bytes = bufferOf(file);
   if (bytes.toString("latin1", 0, 4) !== "RIFF" || bytes.toString("latin1", 8, 12) !== "WAVE")
     throw new SoundFault("is neither a WAV nor a FLAC file");
   let format: Format | null = null;

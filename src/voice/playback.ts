@@ -1,7 +1,7 @@
-import type { MediaLeg, PlayPart } from "#src/media/index.ts";
+import type { MediaLeg } from "#src/media/index.ts";
 
-/** Plays this instead of whatever is playing, until the last of it was sent, or the caller has hung up. */
-export async function playToEnd(leg: MediaLeg, parts: PlayPart[], signal: AbortSignal): Promise<void> {
+/** Plays these clips instead of whatever is playing, until the last of it was sent, or the caller has hung up. */
+export async function playToEnd(leg: MediaLeg, clips: readonly string[], signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   const played = Promise.withResolvers<void>();
   leg.on.played = (id) => {
@@ -9,6 +9,9 @@ export async function playToEnd(leg: MediaLeg, parts: PlayPart[], signal: AbortS
   };
   signal.addEventListener("abort", () => played.resolve(), { once: true });
   leg.stopPlayback();
-  leg.play("transfer", parts);
+  leg.play(
+    "transfer",
+    clips.map((clip) => ({ clip })),
+  );
   await played.promise;
 }

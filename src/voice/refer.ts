@@ -31,11 +31,7 @@ export async function refer(target: string, country: string, caller: Caller, dep
   const { session, speaking, leg, dialog, spoken, signal } = caller;
   await spoken;
   const clips = await deps.prompts.clips(connectingWords(speaking));
-  await playToEnd(
-    leg,
-    clips.map((clip) => ({ clip })),
-    signal,
-  );
+  await playToEnd(leg, clips, signal);
   if (signal.aborted) return "caller_hung_up";
   leg.play("ringing", ringingTone(country, RING_MS));
   const by = await presentedAs(session.projectId, deps);

@@ -117,11 +117,7 @@ export async function tellUnreached(
 ): Promise<void> {
   await spoken;
   const clips = await prompts.clips(unreachedWords(speaking, why, session.mode, outcome));
-  await playToEnd(
-    leg,
-    clips.map((clip) => ({ clip })),
-    signal,
-  );
+  await playToEnd(leg, clips, signal);
 }
 
 /** A session that is still open is being charged, or nobody knows what became of that. */

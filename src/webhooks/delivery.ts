@@ -2,7 +2,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
-import { type Database, type Db, type Log, type Outbound, repeat } from "#src/platform/index.ts";
+import { Background, type Database, type Db, type Log, type Outbound, repeat } from "#src/platform/index.ts";
 import { CHANNEL, claimDueEvent, keepBody, markDead, markDelivered, markWaiting, projectsWithDueEvents } from "./events.ts";
 import type { WebhookEvent } from "./events.ts";
 import { type AmountUnit, bodyOf, type WebhookNames } from "./payload.ts";
@@ -50,7 +50,7 @@ const LATER_MS = 2;
 export function createDelivery(deps: DeliveryDeps) {
   const { database, projects, gateways, outbound, clock, random, log } = deps;
   const loops = new Map<string, number>();
-  const running = new Set<Promise<void>>();
+  const background = new Background();
   /** Cancel the wake-ups to come. */
   const timers = new Set<() => void>();
   /** When the sweeps began or one last succeeded, by the monotonic clock. */
@@ -67,12 +67,11 @@ export function createDelivery(deps: DeliveryDeps) {
     const loop = drain(projectId)
       .catch((error: unknown) => log.error("webhook_delivery_broken", { project: projectId, error }))
       .finally(() => {
-        running.delete(loop);
         const left = (loops.get(projectId) ?? 1) - 1;
         if (left === 0) loops.delete(projectId);
         else loops.set(projectId, left);
       });
-    running.add(loop);
+    void background.run(loop);
   }
 
   function wakeAfter(ms: number, projectId: string): void {
@@ -162,11 +161,6 @@ export function createDelivery(deps: DeliveryDeps) {
     sweptAt = clock.monotonic();
   }
 
-  /** Resolves once nothing is under way. */
-  async function idle(): Promise<void> {
-    while (running.size > 0) await Promise.all(running);
-  }
-
   /** Whether sweeps succeed: the last one that did is not long ago. */
   const isSweeping = () => sweptAt !== null && clock.monotonic() - sweptAt < 3 * SWEEP_MS;
 
@@ -178,20 +172,18 @@ export function createDelivery(deps: DeliveryDeps) {
       const begun = async () => (stopListening ??= await database.listen(CHANNEL, wake, () => void round()));
       const whole = begun()
         .then(sweep)
-        .catch((error: unknown) => log.warn("webhook_sweep_failed", { error }))
-        .finally(() => running.delete(whole));
-      running.add(whole);
-      return whole;
+        .catch((error: unknown) => log.warn("webhook_sweep_failed", { error }));
+      return background.run(whole);
     };
     const end = repeat({ clock, everyMs: SWEEP_MS, task: round, onFailure: () => {} });
     return async () => {
       stopped = true;
       for (const cancel of timers) cancel();
       await end();
-      await idle();
+      await background.idle();
       await stopListening?.();
     };
   }
 
-  return { wake, post, sweep, idle, startSweep, isSweeping };
+  return { wake, post, sweep, idle: () => background.idle(), startSweep, isSweeping };
 }

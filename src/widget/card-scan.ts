@@ -85,29 +85,34 @@ export function scanCard(bytes: Uint8Array): Scan {
     if (!ENDS_A_NUMBER.has(bytes[at])) throw new Broken(at);
     return { kind: "number", start, end: at };
   };
-  const members = (depth: number, onMember: (name: Span) => void) => {
+  /** Reads what stands between the bracket here and its `end`, one by one. */
+  const each = (depth: number, end: number, read: () => void) => {
     if (depth > MAX_DEPTH) throw new Broken(at);
-    expect(OPEN_BRACE);
+    at++;
     space();
-    if (bytes[at] === CLOSE_BRACE) return void at++;
+    if (bytes[at] === end) return void at++;
     for (;;) {
+      read();
+      space();
+      if (bytes[at] === end) return void at++;
+      expect(COMMA);
+    }
+  };
+  const members = (depth: number, onMember: (name: Span) => void) =>
+    each(depth, CLOSE_BRACE, () => {
       space();
       const name = string();
       space();
       expect(COLON);
       onMember(name);
-      space();
-      if (bytes[at] === CLOSE_BRACE) return void at++;
-      expect(COMMA);
-    }
-  };
+    });
   const value = (depth: number): Span => {
     space();
     const start = at;
     const byte = bytes[at];
     if (byte === QUOTE) return string();
     if (byte === OPEN_BRACE) members(depth + 1, () => void value(depth + 1));
-    else if (byte === OPEN_BRACKET) elements(depth + 1);
+    else if (byte === OPEN_BRACKET) each(depth + 1, CLOSE_BRACKET, () => void value(depth + 1));
     else {
       const word = WORDS.find(([text]) => equals(bytes.subarray(at, at + text.length), text));
       if (!word) return number();
@@ -115,18 +120,6 @@ export function scanCard(bytes: Uint8Array): Scan {
       return { kind: word[1], start, end: at };
     }
     return { kind: "other", start, end: at };
-  };
-  const elements = (depth: number) => {
-    if (depth > MAX_DEPTH) throw new Broken(at);
-    expect(OPEN_BRACKET);
-    space();
-    if (bytes[at] === CLOSE_BRACKET) return void at++;
-    for (;;) {
-      value(depth);
-      space();
-      if (bytes[at] === CLOSE_BRACKET) return void at++;
-      expect(COMMA);
-    }
   };
   const cardMember = (name: Span) => {
     const span = value(2);

@@ -1,4 +1,5 @@
 import { AppError } from "#src/kernel/errors.ts";
+import { Background } from "#src/platform/index.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
 import { chargeOnce, isPaidByPage } from "./charge.ts";
 import { createFrame, type Frame } from "./frame/frame.ts";
@@ -41,7 +42,7 @@ export interface Widget {
 export function createWidget(deps: WidgetDeps): Widget {
   const { database, sessions, projects } = deps;
   const nonces = createNonces(deps.key, deps.random);
-  const running = new Set<Promise<unknown>>();
+  const background = new Background();
   let isDraining = false;
 
   async function find(
@@ -69,9 +70,7 @@ export function createWidget(deps: WidgetDeps): Widget {
     knows: (sessionId, nonce) => nonces.read(sessionId, nonce) !== null,
     charge(charge) {
       if (isDraining) return Promise.reject(new AppError("unavailable"));
-      const whole = chargeOnce(deps, nonces, charge).finally(() => running.delete(whole));
-      running.add(whole);
-      return whole;
+      return background.run(chargeOnce(deps, nonces, charge));
     },
     urlFor: (sessionId) => `${deps.publicUrl()}/widget/${sessionId}`,
     linkFor: ({ id, offersLink, status }) =>
@@ -80,9 +79,7 @@ export function createWidget(deps: WidgetDeps): Widget {
       createFrame(() => new URL(deps.publicUrl()).pathname.replace(/\/$/, ""), await (deps.scripts ?? stripScriptsAside)()),
     ),
     drain: () => void (isDraining = true),
-    async idle() {
-      while (running.size > 0) await Promise.allSettled(running);
-    },
+    idle: () => background.idle(),
   };
 }
 

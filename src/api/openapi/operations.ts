@@ -56,6 +56,10 @@ const READY = {
 };
 const ALPHA_ANSWER = { results: [{ toolCallId: "call_1", name: "collect_payment", result: JSON.stringify(READY) }] };
 const BETA_ANSWER = READY;
+const HEALTH: Operation["answers"] = {
+  200: { description: "All is well.", schema: "Health", examples: ["healthy"] },
+  503: { description: "A part has failed.", schema: "Health", examples: ["no database"] },
+};
 const PLATFORM_ERRORS = ["invalid_platform_secret"] as const;
 
 /** Routes that are the operator's, or parts of a page: they stand in docs/operations.md, and not in the description. */
@@ -233,20 +237,14 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     tag: "Service",
     summary: "Health",
     description: "Whether the database answers and the roles of this process work. HEAD is answered too.",
-    answers: {
-      200: { description: "All is well.", schema: "Health", examples: ["healthy"] },
-      503: { description: "A part has failed.", schema: "Health", examples: ["no database"] },
-    },
+    answers: HEALTH,
   },
   "GET /health/ready": {
     id: "ready",
     tag: "Service",
     summary: "Readiness",
     description: "As /health.",
-    answers: {
-      200: { description: "All is well.", schema: "Health", examples: ["healthy"] },
-      503: { description: "A part has failed.", schema: "Health", examples: ["no database"] },
-    },
+    answers: HEALTH,
   },
   "GET /health/live": {
     id: "live",

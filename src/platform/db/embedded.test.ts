@@ -14,7 +14,7 @@ import { openDatabase } from "./open.ts";
 
 const root = mkdtempSync(join(tmpdir(), "voicetill-data-"));
 after(() => rmSync(root, { recursive: true, force: true }));
-const CHILD = fileURLToPath(new URL("./embedded-child.ts", import.meta.url));
+const CHILD = fileURLToPath(new URL("../../../test/embedded-child.ts", import.meta.url));
 
 interface Writer {
   process: ChildProcess;

@@ -289,9 +289,8 @@ export type EnvironmentBlock = Record<string, unknown> & {
 export type CredentialValue = string | readonly string[];
 
 function isWebAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const url = new URL(text);
-  return ["http:", "https:"].includes(url.protocol) && url.username === "" && url.password === "" && url.hash === "";
+  const url = URL.parse(text);
+  return url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "" && url.password === "" && url.hash === "";
 }
 
 function isLanguage(text: string): boolean {

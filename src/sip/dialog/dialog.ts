@@ -21,13 +21,13 @@ export function dialogOf(request: SipRequest): DialogId {
   return { callId: request.callId, localTag: request.toTag ?? "", remoteTag: request.fromTag ?? "" };
 }
 
-interface DialogParts {
-  id: DialogId;
+interface DialogState {
+  readonly id: DialogId;
   /** From and To of our requests, octets with their tags. */
-  local: string;
-  remote: string;
+  readonly local: string;
+  readonly remote: string;
   /** Route values of our requests, first hop first. */
-  routes: readonly string[];
+  readonly routes: readonly string[];
   target: SipUri;
   localCseq: number;
   remoteCseq: number | null;
@@ -35,22 +35,14 @@ interface DialogParts {
 
 /** The state of a dialog: identity, route set, remote target and sequence numbers. It makes our requests and judges theirs. */
 export class Dialog {
-  readonly id: DialogId;
-  readonly #local: string;
-  readonly #remote: string;
-  readonly #routes: readonly string[];
-  #target: SipUri;
-  #localCseq: number;
-  #remoteCseq: number | null;
+  readonly #state: DialogState;
 
-  constructor(parts: DialogParts) {
-    this.id = parts.id;
-    this.#local = parts.local;
-    this.#remote = parts.remote;
-    this.#routes = parts.routes;
-    this.#target = parts.target;
-    this.#localCseq = parts.localCseq;
-    this.#remoteCseq = parts.remoteCseq;
+  constructor(state: DialogState) {
+    this.#state = state;
+  }
+
+  get id(): DialogId {
+    return this.#state.id;
   }
 
   /** The UAS side (section 12.1.1); `target` is the INVITE's Contact. */
@@ -81,42 +73,42 @@ export class Dialog {
 
   /** Where our requests go: the first route, else the remote target (section 12.2.1.1). */
   get nextHop(): Uri {
-    const [first] = this.#routes;
-    return first === undefined ? this.#target : (routeUri(first)?.uri ?? this.#target);
+    const [first] = this.#state.routes;
+    return first === undefined ? this.#state.target : (routeUri(first)?.uri ?? this.#state.target);
   }
 
   /** A request inside the dialog, without Via. ACK takes the number of its INVITE, any other method the next one. */
   request(method: string, cseq: number | null = null): SipRequest {
-    this.#localCseq = cseq === null ? this.#localCseq + 1 : Math.max(this.#localCseq, cseq);
-    const [first, ...others] = this.#routes;
+    this.#state.localCseq = cseq === null ? this.#state.localCseq + 1 : Math.max(this.#state.localCseq, cseq);
+    const [first, ...others] = this.#state.routes;
     const strict = first === undefined ? null : strictRouter(first);
     // A first hop without "lr" is an RFC 2543 strict router: it wants itself in the Request-URI and the target last.
-    const routes = strict ? [...others, `<${this.#target.requestUri}>`] : this.#routes;
+    const routes = strict ? [...others, `<${this.#state.target.requestUri}>`] : this.#state.routes;
     const fields = new HeaderFields().add("Max-Forwards", "70");
     for (const route of routes) fields.add("Route", route);
     fields
-      .add("From", this.#local)
-      .add("To", this.#remote)
+      .add("From", this.#state.local)
+      .add("To", this.#state.remote)
       .add("Call-ID", this.id.callId)
-      .add("CSeq", `${cseq ?? this.#localCseq} ${method}`);
-    return new SipRequest(method, strict ?? this.#target.requestUri, fields);
+      .add("CSeq", `${cseq ?? this.#state.localCseq} ${method}`);
+    return new SipRequest(method, strict ?? this.#state.target.requestUri, fields);
   }
 
   /** A request of ours has gone out with this number, which credentials may have raised (section 22.2). */
   sent(cseq: number): void {
-    this.#localCseq = Math.max(this.#localCseq, cseq);
+    this.#state.localCseq = Math.max(this.#state.localCseq, cseq);
   }
 
   /** Whether a received request is in order (section 12.2.2); its number is remembered when it is. */
   accepts(request: SipRequest): boolean {
-    if (this.#remoteCseq !== null && request.cseq.number < this.#remoteCseq) return false;
-    this.#remoteCseq = request.cseq.number;
+    if (this.#state.remoteCseq !== null && request.cseq.number < this.#state.remoteCseq) return false;
+    this.#state.remoteCseq = request.cseq.number;
     return true;
   }
 
   /** A target refresh request or its 2xx brought a Contact (section 12.2). */
   refreshTarget(message: SipRequest | SipResponse): void {
-    this.#target = contactOf(message) ?? this.#target;
+    this.#state.target = contactOf(message) ?? this.#state.target;
   }
 }
 

@@ -1,17 +1,9 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "#src/kernel/clock.ts";
-import type { Secret } from "#src/kernel/secret.ts";
+import type { SipUser } from "#src/kernel/sip-trunk.ts";
 import type { SipRequest } from "../grammar/message.ts";
 import { toOctets } from "../grammar/octets.ts";
 import { algorithmOf, digestHash, parseDigest } from "./digest.ts";
-
-/** Somebody who may place calls with a password, from any address. */
-export interface SipUser {
-  name: string;
-  password: Secret;
-  /** MD5 is allowed to him besides SHA-256. */
-  md5: boolean;
-}
 
 const REALM = "voicetill";
 /** How long a nonce may be used, ms; after it the peer is challenged again. */

@@ -4,7 +4,7 @@ import { ManualClock } from "#src/kernel/clock.ts";
 import { parseDatagram } from "../grammar/parse.ts";
 import { StreamFramer } from "../grammar/stream-framer.ts";
 import { ANSWER, OFFER, rawTcp, rawUdp, requestText, testAgent } from "./testing.ts";
-import { TORTURE } from "./torture-messages.ts";
+import { TORTURE } from "../../../test/torture-messages.ts";
 
 const SEED = 20_261_120;
 const MUTANTS = 4_000;

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { createIdentity } from "#simulators/tls.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { rawTcp, rawTls, rawUdp, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
-import { TORTURE, type TortureCase } from "./torture-messages.ts";
+import { TORTURE, type TortureCase } from "../../../test/torture-messages.ts";
 
 // The clock stands still: nothing is retransmitted, no 100 comes in between, and time runs out when the test says so.
 const clock = new ManualClock();

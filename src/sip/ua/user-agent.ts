@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { type Clock, within } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
+import type { SipUser } from "#src/kernel/sip-trunk.ts";
 import { remoteTargetOf, dialogKey, dialogOf } from "../dialog/dialog.ts";
 import { HeaderFields } from "../grammar/header-fields.ts";
 import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
@@ -16,7 +17,7 @@ import type { TlsCertificate, TlsOptions } from "../transport/tls.ts";
 import type { Admission, Flow, Receiver } from "../transport/transport.ts";
 import { type Agent, type DialogOwner, randomToken, type SipLog } from "./agent.ts";
 import { ABILITIES, ACCEPT, checkContent, checkTarget } from "./checks.ts";
-import { DigestServer, type SipUser } from "./digest-server.ts";
+import { DigestServer } from "./digest-server.ts";
 import { exchange, targetOf } from "./exchange.ts";
 import { type TracedMessage, traceText } from "../trace.ts";
 import { IncomingCall } from "./incoming-call.ts";

@@ -76,6 +76,8 @@ ${body}
 </html>
 `;
   }
+  const noteAlone = (words: string, shown: Omit<Shown, "theme">): string =>
+    documentOf(words, wordsOf(words, shown.language), "", { ...shown, theme: "auto" });
 
   return {
     assets: [script, style, loader],
@@ -85,22 +87,14 @@ ${body}
       const { wait, away } = languageOf(language).texts;
       const words = waitSeconds === null ? away : fill(wait, { seconds: String(waitSeconds) });
       // Whose page it is could not be looked up. Nothing is on it that a page around it could misuse, and in a frame it must be read too.
-      return {
-        headers: pageHeaders("any", policy),
-        html: documentOf(words, wordsOf(words, language), "", { language, dir, theme: "auto" }),
-      };
+      return { headers: pageHeaders("any", policy), html: noteAlone(words, { language, dir }) };
     },
     page(found, wishes = {}) {
       const { language, dir } = chosen(wishes);
       const { texts } = languageOf(language);
       const origins = found.kind === "missing" ? [] : originsOf(found);
       const headers = pageHeaders(origins, policy);
-      if (found.kind === "missing")
-        return {
-          status: 404,
-          headers,
-          html: documentOf(texts.missing, wordsOf(texts.missing, language), "", { language, dir, theme: "auto" }),
-        };
+      if (found.kind === "missing") return { status: 404, headers, html: noteAlone(texts.missing, { language, dir }) };
       const { project, session } = found;
       const data = { sessionid: session.id, status: session.status, origins: origins.join(" ") };
       const view: View = { language, basePath: basePathNow(), data };
@@ -122,7 +116,7 @@ interface Shown {
   theme: string;
 }
 
-const chosen = ({ lang, acceptLanguage, dir }: Wishes): Pick<Shown, "language" | "dir"> => ({
+const chosen = ({ lang, acceptLanguage, dir }: Wishes): Omit<Shown, "theme"> => ({
   language: chooseLanguage(lang, acceptLanguage),
   dir: dir === "rtl" ? "rtl" : "ltr",
 });

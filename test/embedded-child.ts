@@ -3,7 +3,7 @@
  * another and prints each id once it is committed.
  */
 import { randomUUID } from "node:crypto";
-import { openDatabase } from "./open.ts";
+import { openDatabase } from "#src/platform/db/open.ts";
 
 try {
   const database = await openDatabase({ databaseUrl: null, dataDir: process.argv[2]! });

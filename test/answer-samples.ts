@@ -1,4 +1,4 @@
-import { type Speaking, busyTone, melody, onLine, ringbackTone, speechOf, tones } from "./testing.ts";
+import { type Speaking, busyTone, melody, onLine, ringbackTone, speechOf, tones } from "#src/speech/testing.ts";
 
 /** What callers say and what lines sound like when a card is read back: for tests and measurements. All are reproducible. */
 
