@@ -93,3 +93,13 @@ test("a stream whose release failed is released by the next sweep (R-176)", asyn
   clock.advance(60_000);
   await rowsLeft(0);
 });
+
+test("a stream whose place was taken and the answer to that lost with its connection gives it back (R-067)", async () => {
+  const transaction: Database["transaction"] = async (work) => {
+    await database.transaction(work);
+    throw new Error("Connection terminated unexpectedly");
+  };
+  const quota = databaseStreamQuota({ ...database, transaction }, "one", new ManualClock(), systemRandom);
+  await assert.rejects(quota.take({ sessionId: uuid(1000), keyId: KEY }), /Connection terminated/);
+  await rowsLeft(0);
+});

@@ -68,8 +68,14 @@ export function databaseStreamQuota(database: Database, owner: string, clock: Cl
   return {
     async take(request) {
       const id = random.uuid();
-      const taken = await database.transaction((tx) => insertStream(tx, { id, owner, ...request }));
-      return taken ? () => release(id) : null;
+      try {
+        const taken = await database.transaction((tx) => insertStream(tx, { id, owner, ...request }));
+        return taken ? () => release(id) : null;
+      } catch (error) {
+        // The row may be there all the same.
+        release(id);
+        throw error;
+      }
     },
     stop() {
       void end();

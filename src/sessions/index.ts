@@ -234,7 +234,15 @@ export function createSessions({ database, clock, random, log, outbox: given }: 
     async start({ giveUp = (session: Session) => apply(session.id, "abandon"), own } = {}) {
       stopListening = await listenForChanges(database, watchers);
       stopBoard = await board.listen(database);
-      stopSweeping = startSweeper({ database, clock, log, giveUp, expire: (id) => apply(id, "expire"), ...(own && { own }) });
+      stopSweeping = startSweeper({
+        database,
+        clock,
+        log,
+        giveUp,
+        expire: (id) => apply(id, "expire"),
+        release: (id) => apply(id, "release"),
+        ...(own && { own }),
+      });
     },
     async stop() {
       await stopSweeping();

@@ -24,6 +24,7 @@ function start(differences: Partial<SweeperDeps> = {}): void {
     clock,
     log: silentLog,
     expire: (id) => fixture.sessions.apply(id, "expire"),
+    release: (id) => fixture.sessions.apply(id, "release"),
     giveUp: (session) => fixture.sessions.apply(session.id, "abandon"),
     ...differences,
   });
@@ -84,6 +85,7 @@ test("many processes that sweep at once expire each session once (R-273)", async
       clock,
       log: silentLog,
       expire: (id) => fixture.sessions.apply(id, "expire"),
+      release: async () => assert.fail("nobody is on a page"),
       giveUp: async () => assert.fail("nobody is in a call"),
     }),
   );
@@ -161,12 +163,18 @@ test("a call that is over in this process without having ended its session is en
   assert.deepEqual(await Promise.all([over, running.id, others].map(statusOf)), ["abandoned", "COLLECTING", "COLLECTING"]);
 });
 
-test("a try of a link's page that was never given back ends its session (R-435)", async () => {
-  const [left, others] = [await fixture.create(), await fixture.create()];
+test("a session that the page of its link has left is there for the caller again, whether the page's process lives or not (R-435)", async () => {
+  const [left, died, tried] = [await fixture.create(), await fixture.create(), await fixture.create()];
   for (const owner of ["one", "two"]) await lives(owner);
+  await heard("dead", 60);
   await fixture.sessions.apply(left.id, "claim", { claimedBy: "one" });
-  await fixture.sessions.apply(others.id, "claim", { claimedBy: "two" });
+  await fixture.sessions.apply(died.id, "claim", { claimedBy: "dead" });
+  await fixture.sessions.apply(tried.id, "claim", { claimedBy: "two" });
+  await fixture.database.db
+    .updateTable("sessions")
+    .set({ updated_at: sql<Date>`updated_at - interval '1 minute'` })
+    .execute();
   start({ own: { owner: "one", calls: () => ["running"] } });
   await sweeps(5);
-  assert.deepEqual(await Promise.all([left.id, others.id].map(statusOf)), ["abandoned", "COLLECTING"]);
+  assert.deepEqual(await Promise.all([left.id, died.id, tried.id].map(statusOf)), ["PENDING", "PENDING", "COLLECTING"]);
 });

@@ -17,6 +17,8 @@ export interface SweeperDeps {
   clock: Clock;
   log: Log;
   expire: (id: string) => Promise<unknown>;
+  /** Gives a session back that the page of its link had for one try: its call may still come. */
+  release: (id: string) => Promise<unknown>;
   /** Ends a session that was being collected and has been left: by its process, or by its shopper. */
   giveUp: (session: Session) => Promise<unknown>;
   /** Left out: no call of a living process is ever given up. */
@@ -32,8 +34,8 @@ export interface OwnCalls {
 
 /**
  * Expires the unused sessions, so that their webhook goes out within 5 s (R-195), and ends those whose process died in the
- * middle of a call (I10), whose call is over and did not end them, or whose shopper left the widget. Every process sweeps: each
- * move is a conditional UPDATE, so it is made once. Returns the end.
+ * middle of a call (I10), whose call is over and did not end them, or whose shopper left the widget. What the page of a link has left goes
+ * back. Every process sweeps: each move is a conditional UPDATE, so it is made once. Returns the end.
  */
 export function startSweeper(deps: SweeperDeps): () => Promise<void> {
   let timesFound = new Map<string, number>();
@@ -60,7 +62,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
     timesFound = new Map(found.map(({ id }) => [id, (timesFound.get(id) ?? 0) + 1]));
     for (const session of found) {
       if (timesFound.get(session.id)! < FINDINGS_IN_A_ROW) continue;
-      await attempt(session.id, () => deps.giveUp(session));
+      await attempt(session.id, () => (session.callId === null ? deps.release(session.id) : deps.giveUp(session)));
     }
   };
   return repeat({
@@ -106,7 +108,7 @@ export async function orphans({ db }: Pick<Database, "db">, own?: OwnCalls): Pro
     .where((row) => {
       const isLeft = row.and([isDead, isOld]);
       if (!own) return isLeft;
-      // No call: the page of its link has it for one try, which gives it back (R-435).
+      // No call: the page of its link has it for one try, and should have given it back (R-435).
       const isOver = sql<boolean>`(call_id is null or call_id <> all(${[...own.calls()]}::text[]))`;
       return row.or([isLeft, row.and([row("claimed_by", "=", own.owner), isOver])]);
     })

@@ -438,6 +438,20 @@ test("a payment that cannot be begun because the database is away is begun when 
   assert.deepEqual([(await current()).status, fixture.gateway.charges.length, clock.pending], ["payment-success", 1, 0]);
 });
 
+test("a session that the merchant has cancelled while the database was away is told as that: nothing was sent (R-181)", async () => {
+  const { deps, noticed, back } = awayDatabase();
+  const { session, leg, run, clock, closed } = await rig({ deps });
+  keys(leg);
+  const running = run();
+  await noticed;
+  await fixture.sessions.cancel(session.id, fixture.scope);
+  back();
+  clock.advance(1_000);
+  await closed(running);
+  assert.match(leg.played.at(-1) ?? "", /cancelled/);
+  assert.deepEqual([fixture.gateway.charges.length, clock.pending], [0, 0]);
+});
+
 test("a payment that could not be begun is not begun any more for a caller who has hung up meanwhile (R-274)", async () => {
   const { deps, noticed, back } = awayDatabase();
   const { leg, run, current, clock, closed } = await rig({ deps });

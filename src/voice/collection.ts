@@ -8,7 +8,7 @@ import { DECLINES } from "#src/kernel/payment.ts";
 import { type DtmfDigit, type KeyPath, KeySource, type MediaLeg } from "#src/media/index.ts";
 import type { Log } from "#src/platform/index.ts";
 import type { Project } from "#src/projects/index.ts";
-import type { Session } from "#src/sessions/index.ts";
+import { isTerminal, type Session } from "#src/sessions/index.ts";
 import { ConversationDriver } from "./conversation-driver.ts";
 import { PaidElsewhere } from "./paid-elsewhere.ts";
 import { SpeechInput } from "./speech-input.ts";
@@ -206,6 +206,8 @@ export class Collection {
         current = await read();
       } while (current === undefined && this.#callerWaits);
     }
+    // Ended by another meanwhile, and by nothing that this call has sent.
+    if (current && isTerminal(current.status)) return { kind: "refused" };
     if (current?.phase !== "collecting" || (wasAway && !this.#callerWaits)) {
       this.#log.error("payment_interrupted", { error });
       return { kind: "unknown" };

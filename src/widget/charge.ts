@@ -39,7 +39,7 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
   } finally {
     if (begun.claimed)
       await sessions.apply(sessionId, "release", { actor: ACTOR }).catch((error: unknown) =>
-        // The sweeper ends it then.
+        // The sweeper gives it back then.
         deps.log.warn("session_not_released", { session: sessionId, error }),
       );
     await endTry(database.db, sessionId, name ?? "").catch((error: unknown) =>
