@@ -143,7 +143,8 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
       at++;
       if (settings.duplicateKeys === "refuse" && Object.hasOwn(members, key)) throw new JsonError(keyAt, "key that was there before");
       const member = value(depth + 1);
-      Object.defineProperty(members, key, { value: member, writable: true, enumerable: true, configurable: true });
+      if (key === "__proto__") Object.defineProperty(members, key, { value: member, writable: true, enumerable: true, configurable: true });
+      else members[key] = member;
       space();
       const next = text[at];
       if (next === "}") {
