@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { after, beforeEach, test } from "node:test";
 
 interface Runtime {
@@ -77,4 +78,15 @@ test("a missing binary and one that does not run are named", () => {
   assert.equal(runtimeFault(root, pinned), "is not installed");
   install("#!/bin/sh\nexit 1\n");
   assert.equal(runtimeFault(root, { ...pinned, platform: "elsewhere" }), "does not run on this machine");
+});
+
+test("sixty-four look-ups of names that no server answers for delay no other: half of all threads may look up (S-50)", () => {
+  const project = new URL("..", import.meta.url).pathname;
+  const script = join(root, "threads.mjs");
+  const body = `import { readdirSync } from "node:fs"; import { readFile } from "node:fs/promises";
+    await readFile("/proc/self/stat"); console.log(readdirSync("/proc/self/task").length);`;
+  writeFileSync(script, body);
+  const args = [join(project, "scripts/voicetill.mjs"), "--script", relative(project, script)];
+  const { UV_THREADPOOL_SIZE: _, ...env } = process.env;
+  assert.ok(Number(execFileSync(process.execPath, args, { env, encoding: "utf8" })) > 2 * 64);
 });

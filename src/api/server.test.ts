@@ -329,13 +329,18 @@ test("health needs no key, says what works, and fails when a part does (R-056, R
 });
 
 test("whoever asks for health while it is being looked at gets what was found: a flood of them asks the database once (R-056, R-438)", async () => {
+  const begun = Promise.withResolvers<void>();
+  const found = Promise.withResolvers<boolean>();
   let looked = 0;
-  const looking = Promise.withResolvers<boolean>();
-  const sip = () => (looked++, looking.promise);
+  const sip = (): Promise<boolean> => {
+    looked++;
+    begun.resolve();
+    return found.promise;
+  };
   const app = api.another({ deps: { probes: { sip, worker: null } } });
   const asked = Array.from({ length: 20 }, () => app.inject({ method: "GET", url: "/health" }));
-  while (looked === 0) await new Promise((resolve) => setImmediate(resolve));
-  looking.resolve(true);
+  await begun.promise;
+  found.resolve(true);
   for (const response of await Promise.all(asked)) assert.equal(response.statusCode, 200);
   assert.equal(looked, 1);
   await app.inject({ method: "GET", url: "/health" });

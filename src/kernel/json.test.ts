@@ -77,6 +77,28 @@ test("a fault says where it is (R-014)", () => {
   assert.equal(faultOf('"abc').message, "string without its end");
 });
 
+test("a text of more than half a million values is refused where the next one begins: megabytes of them hold the thread up (R-438)", () => {
+  const list = (values: number) => `[${"1,".repeat(values - 2)}1]`;
+  assert.equal((parseJson(list(500_000)) as unknown[]).length, 499_999);
+  assert.equal(faultOf(list(500_001)).offset, 2 * 500_000 - 1);
+});
+
+test("megabytes of escapes are read at the pace of JSON.parse, not one by one (R-438)", () => {
+  for (const escape of ["\\n", "\\u0041"]) {
+    const text = `"${escape.repeat(8e6 / escape.length)}"`;
+    const fastest = (read: (text: string) => unknown) =>
+      Math.min(
+        ...[1, 2, 3, 4, 5].map(() => {
+          const begun = performance.now();
+          read(text);
+          return performance.now() - begun;
+        }),
+      );
+    const [ours, theirs] = [fastest(parseJson), fastest(JSON.parse)];
+    assert.ok(ours < 25 * theirs, `${escape}: ${ours} ms and ${theirs} ms`);
+  }
+});
+
 test("a number keeps its text where asked, so money is never a double (R-113)", () => {
   const value = parseJson("[0.30000000000000004, 1e400, -0]", { numbers: "text" });
   assert.equal(Array.isArray(value) && value.every((item) => item instanceof JsonNumber), true);

@@ -393,6 +393,28 @@ test("each copy of a 2xx is acknowledged again, and a fork's second 2xx is ackno
   await callee.close();
 });
 
+test("a callee that answers for a hundred branches has no third host flooded: so many forks there are not (S-82)", async () => {
+  const caller = await agent();
+  const callee = await rawUdp(caller.port);
+  const other = await rawUdp(caller.port, "127.0.0.2");
+  const outgoing = caller.agent.invite({ target: `sip:127.0.0.1:${callee.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 9_000 });
+  const invite = await callee.requests.next();
+  const answer = (tag: string, { port }: RawPeer, address: string) =>
+    callee.send(respond(invite, 200, tag, { headers: [["Contact", `<sip:${address}:${port}>`]], sdp: ANSWER }).toBytes());
+  answer("first", callee, "127.0.0.1");
+  const { dialog } = await outgoing.answered;
+  for (let branch = 0; branch < 100; branch++) answer(`branch${branch}`, other, "127.0.0.2");
+  // What was sent before the second of these was answered has come.
+  for (let turn = 0; turn < 2; turn++) {
+    callee.send(requestText(callee));
+    assert.equal((await callee.responses.next()).status, 200);
+  }
+  const told = new Set(other.requests.waiting.map(({ toTag }) => toTag));
+  assert.ok(told.size > 0 && told.size < 16, `${told.size} of them were acknowledged`);
+  assert.equal(dialog.ended, false);
+  await Promise.all([callee.close(), other.close()]);
+});
+
 test("a 2xx whose Contact is a name is acknowledged at the server that sent it, else at the first address that can be sent to, and so is its BYE", async () => {
   const names: Record<string, string[]> = {
     // Two servers of one name, of which the other one has taken the call, and an address of a family that is not spoken here.

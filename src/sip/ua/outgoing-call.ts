@@ -44,8 +44,8 @@ export interface Answered {
   sdp: string;
 }
 
-/** Branches of a fork that may ring at a time. */
-const MAX_EARLY_DIALOGS = 16;
+/** Branches of a fork that may ring at a time, and that may answer: beyond, whoever is called would have us send to anybody. */
+const MAX_BRANCHES = 16;
 const URI_HEADER = /^(?:x-.+|user-to-user)$/i;
 
 /** An INVITE of ours, from the first octet to its 2xx and every later copy of that (RFC 3261 section 13.2). */
@@ -116,7 +116,7 @@ export class OutgoingCall {
     this.#provisional = true;
     if (this.#givenUp || this.#settled) return this.#sendCancel(transaction);
     const { toTag } = response;
-    if (response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_EARLY_DIALOGS) {
+    if (response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_BRANCHES) {
       this.#early.set(toTag, new EarlyDialog(this.#agent, transaction, response, this.#contactUser));
     }
     if (response.sdp !== null) this.#noteEarlySdp(toTag ?? "", response.sdp);
@@ -125,7 +125,7 @@ export class OutgoingCall {
 
   /** The first one of a branch is its answer, whatever others follow (RFC 3261 section 13.2.1). */
   #noteEarlySdp(tag: string, sdp: string): void {
-    if (this.#earlySdp.has(tag) || this.#earlySdp.size >= MAX_EARLY_DIALOGS) return;
+    if (this.#earlySdp.has(tag) || this.#earlySdp.size >= MAX_BRANCHES) return;
     this.#earlySdp.set(tag, sdp);
     this.onEarlyAnswer?.(sdp);
   }
@@ -135,6 +135,7 @@ export class OutgoingCall {
     const tag = response.toTag ?? "";
     const known = this.#acknowledgements.get(tag);
     if (known) return void known.then((again) => again());
+    if (this.#acknowledgements.size >= MAX_BRANCHES) return;
     const target = contactOf(response) ?? new SipUri(invite.requestUri);
     const parts = { dialog: Dialog.uac(invite, response, target), flow, contactUser: this.#contactUser, digest: this.#digest };
     const dialog = new CallDialog(this.#agent, { ...parts, peer: response, callIdIs: "ours" });
