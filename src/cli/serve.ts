@@ -27,6 +27,11 @@ export async function run(args: string[]): Promise<number> {
   process.on("SIGUSR1", () => {});
   const config = takeConfig(process.env);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
+  // Node would print what a fault says and holds, past the log's filter.
+  process.on("uncaughtException", (error) => {
+    log.error("process_died", { error });
+    process.exit(1);
+  });
   armCrash(config.crashAt, die);
   // Before anybody can know that the service runs: whoever stops it then is not answered by a process that just dies.
   const stopped = untilFirstSignal(() => process.exit(1));

@@ -99,7 +99,8 @@ export class Access {
   }
 
   #admission(address: string, mayProve: boolean, [each, all]: readonly [SourceLimit, SourceLimit]): Admission {
-    if (this.knows(address)) return this.#known.allows(address) ? "known" : "refused";
+    // Whom we have called keeps no trunk from connecting.
+    if (this.knows(address)) return this.#known.allows(address) ? (this.isTrunk(address) ? "known" : "guest") : "refused";
     return mayProve && each.allows(address) && all.allows("") ? "guest" : "refused";
   }
 }

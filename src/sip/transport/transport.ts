@@ -37,7 +37,7 @@ export interface Flow {
 }
 
 /**
- * How an address is met before anything of it is read: a trunk, or somebody we have called; a guest, who may yet prove who he is; anybody
+ * How an address is met before anything of it is read: a trunk; a guest, who may yet prove who he is or whom we have called; anybody
  * else, or more than is allowed, is dropped unread and unanswered (S-82, S-83).
  */
 export type Admission = "known" | "guest" | "refused";

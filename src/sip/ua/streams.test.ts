@@ -12,7 +12,7 @@ import { StreamFramer } from "../grammar/stream-framer.ts";
 import { NoAck } from "./errors.ts";
 import type { IncomingCall } from "./incoming-call.ts";
 import type { InviteOptions } from "./outgoing-call.ts";
-import { ANSWER, Inbox, OFFER, rawTcp, rawTls, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
+import { ANSWER, Inbox, OFFER, rawTcp, rawTls, rawUdp, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
 
 /** What a connection owes its peer, and how long it lasts. */
 
@@ -335,6 +335,24 @@ test("an agent that stops gives up the connections that are being made", async (
   const closed = once(socket, "close");
   await made.agent.stop();
   await closed;
+});
+
+test("whoever is called may open twenty connections while the call lasts, so that trunks can always connect (S-83)", async () => {
+  const { agent, port } = await testAgent({ clock, trunks: ["127.0.0.2"] });
+  closers.push(() => agent.stop());
+  const callee = await rawUdp(port);
+  agent.invite({ target: `sip:127.0.0.1:${callee.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 9_000 });
+  await callee.requests.next();
+  const peers: RawPeer[] = [];
+  for (let opened = 0; opened < 30; opened++) peers.push(await rawTcp(port));
+  const trunk = await rawTcp(port, "127.0.0.2");
+  trunk.send(requestText(trunk));
+  assert.equal((await trunk.responses.next()).status, 200);
+  let closed = 0;
+  for (const peer of peers) void peer.closed.then(() => closed++);
+  for (const peer of peers.slice(20)) await peer.closed;
+  assert.equal(closed, 10);
+  await Promise.all([...peers, trunk, callee].map((peer) => peer.close()));
 });
 
 test("an answer that never comes does not keep a connection that nothing can be read from", async () => {
