@@ -23,10 +23,15 @@ export interface Attempt {
   deadlineMs: number;
   /** null: its owner waits for the answer, or has died. `unknown`: it has written that the answer is lost, and waits no more. */
   outcome: AttemptResult["outcome"] | null;
+  /** The gateway has said that it took it, in time or too late. */
+  wasTaken: boolean;
   /** When the search for its outcome was given up; it may still be found for a while. */
   givenUp: boolean;
   trace: AttemptTrace;
 }
+
+/** The reason of an attempt that the gateway approved when it could not be shown any more; its outcome stays what it was. */
+export const TOO_LATE = "approved after its session had ended otherwise: to be given back";
 
 /** A living owner's own attempt is overdue this long after its deadline: then it was never called, or its record was lost. */
 const OVERDUE = sql<Date>`clock_timestamp() - interval '5 seconds'`;
@@ -52,6 +57,7 @@ export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
     ageMs: row.age_ms,
     deadlineMs: row.deadline_at.getTime() - row.started_at.getTime(),
     outcome: row.outcome,
+    wasTaken: row.outcome === "approved" || row.reason === TOO_LATE,
     givenUp: row.finished_at !== null,
     trace: {
       sessionId: row.session_id,

@@ -357,7 +357,7 @@ describe("recovering a payment whose answer was lost", () => {
     await timePasses(slow.clock, async () => fake.voids.length === 1 && (await attemptOf(session)).reversal_tries === 1);
     // Its turn is over: postponed, or ended.
     await timePasses(slow.clock, async () => ((await attemptOf(session)).reversal_at?.getTime() ?? 0) < Date.now() + 45_000);
-    assert.deepEqual([(await attemptOf(session)).outcome, (await attemptOf(session)).reversal], ["approved", "due"]);
+    assert.deepEqual([(await attemptOf(session)).outcome, (await attemptOf(session)).reversal], ["declined", "due"]);
   });
 
   test("a search that the database interrupts goes on when it is back", async () => {

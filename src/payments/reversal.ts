@@ -61,7 +61,7 @@ export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Rever
     const answer = tried?.answer;
     let result: Result = null;
     // A stored card that is gone was taken out; money that the gateway took is somewhere, though its look-up has not found it.
-    const tookMoney = attempt.outcome === "approved" && attempt.trace.mode === "charge";
+    const tookMoney = attempt.wasTaken && attempt.trace.mode === "charge";
     const isNothing = answer?.outcome === "nothing to void" || (answer?.outcome === "absent" && !tookMoney);
     if (answer?.outcome === "voided") result = { reversal: "done", reason: DONE };
     // Before that the gateway may only not show it yet.

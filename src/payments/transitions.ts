@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Db } from "#src/platform/index.ts";
 import type { Session, SessionChanges, SessionEvent, Sessions } from "#src/sessions/index.ts";
-import { type AttemptResult, keepable } from "./attempts.ts";
+import { type AttemptResult, keepable, TOO_LATE } from "./attempts.ts";
 
 /** The first and the third step of the charge protocol, each one statement and so one commit: attempt and session together (docs/decisions/0014). */
 
@@ -57,8 +57,6 @@ export async function beginAttempt(
  */
 export type Written = "written" | "late";
 
-const TOO_LATE = "approved after its session had ended otherwise: to be given back";
-
 /** What stood in the ledger when the result came; nulls: there is no such attempt. */
 interface Found {
   found_outcome: string | null;
@@ -70,7 +68,7 @@ interface Found {
 /**
  * The result: the attempt gets its outcome unless a final one stands there, and its session moves. The attempt is locked first. What is being
  * given back (`reversal`) cannot become a success any more. An approval that comes too late for attempt or session is to be given back, also when
- * that had been done before: then the gateway had not known of it yet. It stands as approved, so that no look-up which does not show it ends the matter.
+ * that had been done before: then the gateway had not known of it yet. Its reason says so from then on, so that no look-up which does not show it ends the matter.
  */
 export async function endAttempt(
   db: Db,
@@ -94,10 +92,9 @@ export async function endAttempt(
   const isNew = sql`reversal is distinct from 'due'`;
   const late = sql`late as (
     update payment_attempts set notes = ${notes}, reversal = 'due',
-      outcome = case when (select was_open or found_outcome = 'declined' from found) then 'approved' else outcome end,
-      decline_code = null,
+      outcome = case when (select was_open from found) then 'approved' else outcome end,
       finished_at = case when (select was_open from found) then clock_timestamp() else finished_at end,
-      reason = case when ${isNew} then ${TOO_LATE}::text else reason end,
+      reason = ${TOO_LATE}::text,
       reversal_tries = case when ${isNew} then 0 else reversal_tries end,
       reversal_at = case when ${isNew} then clock_timestamp() else reversal_at end,
       reversal_since = case when ${isNew} then clock_timestamp() else reversal_since end
