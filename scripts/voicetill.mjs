@@ -20,8 +20,9 @@ if (Number(process.versions.node.split(".")[0]) >= MAJOR) {
     if ((rest[0]?.type ?? rest[0]) !== "ExperimentalWarning") emitWarning.call(process, warning, ...rest);
   };
   // A name that no server answers for holds one of the threads that look names up, half of all, for ten seconds and more: with Node's four
-  // two of them, a merchant's webhooks say, kept every gateway's name waiting. A thread that waits holds ten kilobytes.
-  process.env.UV_THREADPOOL_SIZE ??= "128";
+  // two of them, a merchant's webhooks say, kept every gateway's name waiting. A thread that waits holds ten kilobytes. They are begun
+  // all at once, which a command that ends soon need not wait for.
+  if (file === "src/main.ts" && /^(serve|-.*)?$/.test(args[0] ?? "")) process.env.UV_THREADPOOL_SIZE ??= "128";
   // Types are stripped and modules compiled once, not at every start: half of it, this process's and its threads'. They are as
   // trustworthy as the packages beside them; in a folder that cannot be written nothing is kept.
   process.env.NODE_COMPILE_CACHE ??= `${root}node_modules/.cache/voicetill`;

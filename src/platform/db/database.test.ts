@@ -303,7 +303,9 @@ test(
     let made = 0;
     const refused = await writes();
     assert.ok(refused.every((write) => write.status === "rejected" && isDatabaseUnavailable(write.reason)));
+    assert.equal(await standby.ping(5000), false);
     await admin.query(`alter database ${name} reset default_transaction_read_only`);
+    assert.equal(await standby.ping(5000), true);
     assert.ok((await writes()).every(({ status }) => status === "fulfilled"));
     await standby.close();
     await admin.end();

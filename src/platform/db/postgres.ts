@@ -53,13 +53,26 @@ export async function openPostgres(address: string, log: Log): Promise<Database>
     batched: (work) => batched(scope, (items) => work(db, items)),
     listen: (channel, onPayload, onGap) => listener.listen(channel, onPayload, onGap),
     migrate: () => migrateOn(connectionString),
-    ping: (timeoutMs) => answersWithin(timeoutMs, pool.query("select 1")),
+    ping: (timeoutMs) => answersWithin(timeoutMs, checkWritable(pool)),
     close: async () => {
       await listener.close();
       await db.destroy();
       if (!pool.ended) await pool.end();
     },
   };
+}
+
+/** Rejects also when the server takes no writes; its connection is left then, because the next may lead to another one. */
+async function checkWritable(pool: Pool): Promise<void> {
+  const client = await pool.connect();
+  let isWritable = false;
+  try {
+    const { rows } = await client.query<{ read_only: string }>("select current_setting('transaction_read_only') as read_only");
+    isWritable = rows[0]?.read_only === "off";
+  } finally {
+    client.release(!isWritable);
+  }
+  if (!isWritable) throw new Error("the server takes no writes");
 }
 
 /** A client without the pool's time limits: an index on a large table takes as long as it takes. */
