@@ -320,7 +320,8 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await read(session)).errorCode, "gateway_unavailable");
   });
 
-  test("an approval that arrives after recovery found nothing is voided, and the caller is not told success", async () => {
+  /** A payment whose owner is cut off, so that recovery finds nothing and declines it; `approve` brings the gateway's approval to the owner. */
+  async function declinedByRecovery() {
     const { promise, resolve } = Promise.withResolvers<typeof APPROVED>();
     fake.onCharge = () => promise;
     const session = await collecting(fixture);
@@ -329,34 +330,34 @@ describe("recovering a payment whose answer was lost", () => {
     await fake.called();
     fake.onLookUp = () => ({ outcome: "absent" });
     await recover(testProcess(fixture, fake.gateway(), { owner: "process-2" }), isFinal(session));
+    const approve = () => {
+      resolve(APPROVED);
+      return settling;
+    };
+    return { session, clock: slow.clock, approve };
+  }
+
+  test("an approval that arrives after recovery found nothing is voided, and the caller is not told success", async () => {
+    const { session, clock, approve } = await declinedByRecovery();
     assert.equal((await read(session)).errorCode, "gateway_unavailable");
-    resolve(APPROVED);
-    assert.deepEqual(await settling, { kind: "unknown" });
-    await timePasses(slow.clock, async () => (await attemptOf(session)).reversal === "done");
+    assert.deepEqual(await approve(), { kind: "unknown" });
+    await timePasses(clock, async () => (await attemptOf(session)).reversal === "done");
     assert.deepEqual(fake.voids, [`${session.id}-1`]);
     assert.equal((await read(session)).status, "payment-failed");
   });
 
   test("what a gateway approved after recovery had found nothing stays the operator's while the gateway does not show it (I4)", async () => {
-    const { promise, resolve } = Promise.withResolvers<typeof APPROVED>();
-    fake.onCharge = () => promise;
-    const session = await collecting(fixture);
-    const slow = testProcess(fixture, fake.gateway(), { owner: "cut-off" });
-    const settling = slow.payments.settle({ session, card: testCard(), mayRetry: true });
-    await fake.called();
-    fake.onLookUp = () => ({ outcome: "absent" });
     fake.onVoid = () => ({ outcome: "absent" });
-    await recover(testProcess(fixture, fake.gateway(), { owner: "process-2" }), isFinal(session));
+    const { session, clock, approve } = await declinedByRecovery();
     const { db } = fixture.database;
     await db
       .updateTable("payment_attempts")
       .set({ started_at: sql<Date>`started_at - interval '1 minute'` })
       .execute();
-    resolve(APPROVED);
-    await settling;
-    await timePasses(slow.clock, async () => fake.voids.length === 1 && (await attemptOf(session)).reversal_tries === 1);
+    await approve();
+    await timePasses(clock, async () => fake.voids.length === 1 && (await attemptOf(session)).reversal_tries === 1);
     // Its turn is over: postponed, or ended.
-    await timePasses(slow.clock, async () => ((await attemptOf(session)).reversal_at?.getTime() ?? 0) < Date.now() + 45_000);
+    await timePasses(clock, async () => ((await attemptOf(session)).reversal_at?.getTime() ?? 0) < Date.now() + 45_000);
     assert.deepEqual([(await attemptOf(session)).outcome, (await attemptOf(session)).reversal], ["declined", "due"]);
   });
 
