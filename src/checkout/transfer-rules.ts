@@ -50,18 +50,15 @@ export function userAllowed(user: string | null, project: TransferPolicy): boole
 
 /** `number` in E.164 form. */
 function numberAllowed(number: string, { country, voice: { transfer } }: TransferPolicy): boolean {
-  if (costsExtra(number)) return false;
+  const complete = completeIn(number);
+  if (PREMIUM_CODES.test(number) || complete.some((parsed) => PREMIUM_TYPES.has(parsed.getType()))) return false;
   if (transfer.allow.length > 0) return transfer.allow.some((rule) => rule.startsWith("+") && number.startsWith(rule));
   const callingCode = parsePhoneNumberFromString(number)?.countryCallingCode;
-  const countries = completeIn(number).flatMap((parsed) => parsed.country ?? []);
+  const countries = complete.flatMap((parsed) => parsed.country ?? []);
   // A number that no country's plan has (a fictitious one) belongs to whoever has the calling code.
   return countries.length > 0
     ? countries.every((of) => of === country)
     : callingCode !== undefined && callingCode === callingCodeOf(country);
-}
-
-function costsExtra(number: string): boolean {
-  return PREMIUM_CODES.test(number) || completeIn(number).some((parsed) => PREMIUM_TYPES.has(parsed.getType()));
 }
 
 /** The number, if it is a valid one, else all that it may be with digits behind: exchanges ignore those after a complete number. */
