@@ -223,12 +223,10 @@ async function paysByBaresip(place: string, media: { srtp?: boolean } = {}): Pro
     for (const keys of [`${CARD}#`, "1230#", "123#", "94105#", "1"]) await baresip.press(keys);
     await paid;
     await baresip.event("CALL_CLOSED");
+    // Of the questions it hears as much as its keys leave: on a busy machine, which is slow to take the next key, that may be nothing.
     const prompts = await promptsIn(baresip.recording());
-    assert.ok(
-      prompts.some((text) => text.includes("expiry date")),
-      `prompts: ${prompts.join(" / ")}`,
-    );
-    assert.ok(prompts.includes("Thank you. Your payment was approved."), `prompts: ${prompts.join(" / ")}`);
+    for (const prompt of ["One moment, please.", "Thank you. Your payment was approved."])
+      assert.ok(prompts.includes(prompt), `prompts: ${prompts.join(" / ")}`);
   } finally {
     await baresip.close();
   }
