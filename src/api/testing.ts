@@ -11,6 +11,7 @@ import { createPayments, type Payments } from "#src/payments/index.ts";
 import { FakeGateway } from "#src/payments/testing.ts";
 import { createWidget, type Widget } from "#src/widget/index.ts";
 import { createSessions, type Sessions } from "#src/sessions/index.ts";
+import { memoryCounter } from "./access/memory-counter.ts";
 import type { ApiDeps, ApiSettings } from "./deps.ts";
 import { createApi } from "./server.ts";
 
@@ -187,6 +188,8 @@ export async function startTestApi(options: TestOptions = {}): Promise<TestApi> 
         ...settings,
       },
       widget: testWidget({ database, sessions, projects, clock }),
+      // A database counts by its own clock, which no test sets.
+      ...(clock === systemClock ? {} : { rateCounter: memoryCounter(clock) }),
       ...deps,
     });
   const app = another(options);
