@@ -73,7 +73,7 @@ const onAnyDatabase =
   "authorizenet closed demo every-gateway examples flood mcp memory operator peers recogniser transfer-back voices widget".split(" ");
 const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(journeyOf(file)));
 /** A test that was given up after its time may leave what never ends: its file ends all the same. */
-const ENDS = ["--test-timeout=400000", "--test-force-exit"];
+const JOURNEY = ["--test-global-setup=test/journeys/render-prompts.ts", "--test-timeout=400000", "--test-force-exit"];
 /** One more than there are cores, because some always wait; journeys mostly do: for callers, prompts and time-outs. */
 const concurrency = (more: number) => `--test-concurrency=${availableParallelism() + more}`;
 const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";
@@ -108,14 +108,14 @@ const LEGS: Leg[] = [
     name: "journeys",
     what: "journeys on PGlite",
     missing: null,
-    command: nodeTest(journeys, concurrency(2), ...ENDS),
+    command: nodeTest(journeys, concurrency(2), ...JOURNEY),
     env: { TEST_DATABASE_URL: "" },
   },
   {
     name: "journeys-postgres",
     what: "journeys on PostgreSQL, where the database matters",
     missing: noPostgres,
-    command: nodeTest(journeysOnPostgres, concurrency(2), ...ENDS),
+    command: nodeTest(journeysOnPostgres, concurrency(2), ...JOURNEY),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
 ];
