@@ -44,7 +44,7 @@ function referencesOf(sessionId: string, { gateway, mode }: Track["plan"]): stri
 }
 
 /** Its payment can be given back only by an id that comes with the answer: what was taken when that was lost is the operator's (I4). */
-const isVoidedById = ({ gateway }: Track["plan"]): boolean => GATEWAYS_BUILT[gateway]?.capabilities.voidBy === "vendor id";
+export const isVoidedById = ({ gateway }: Track["plan"]): boolean => GATEWAYS_BUILT[gateway]?.capabilities.voidBy === "vendor id";
 
 /**
  * What stands at the vendor: charges and stored cards of each attempt, less what was given back. A verification holds no money. A
