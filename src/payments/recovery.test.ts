@@ -6,6 +6,7 @@ import { type Log, silentLog } from "#src/platform/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
+import { needsOperator } from "./work-list.ts";
 import { APPROVED, collecting, declined, FakeGateway, LOST, testCard, testProcess, timePasses, without } from "./testing.ts";
 import type { TestProcess } from "./testing.ts";
 
@@ -102,6 +103,24 @@ describe("recovering a payment whose answer was lost", () => {
     assert.ok(times.length > 3);
     assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "gateway_unavailable"]);
     assert.equal(fake.voids.length, 0);
+  });
+
+  test("a card that may be stored and cannot be found fails the session once nobody waits for the answer, and stands on the operator's list (I4)", async () => {
+    const session = await died("dead");
+    fake.onLookUp = fake.onVoid = () => ({ outcome: "absent", mayBeStored: true });
+    await lease("process-2");
+    const process = testProcess(fixture, fake.gateway(), { owner: "process-2" });
+    const begin = process.clock.monotonic();
+    await recover(process, isFinal(session));
+    assert.ok(process.clock.monotonic() - begin >= 34 * SECOND);
+    assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "gateway_unavailable"]);
+    await recover(process, async () => (await attemptOf(session)).reversal === "failed");
+    assert.equal(fake.voids.length, 1);
+    const listed = (await needsOperator(fixture.database.db, 10)).filter(({ session_id: id }) => id === session.id);
+    assert.deepEqual(
+      listed.map(({ outcome, reversal, reason }) => [outcome, reversal, reason]),
+      [["declined", "failed", "the gateway may keep the card, and it cannot be found or taken out from here"]],
+    );
   });
 
   test("an absence is no proof under other credentials than the attempt's: another account never had it", async () => {
