@@ -4,7 +4,7 @@ import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import type { RecordedEntry } from "#simulators/kit/ledger.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import { endOf } from "../prove/kill/audit.ts";
-import { type ReceivedWebhook, checkInvariants } from "../prove/kill/invariants.ts";
+import { type ReceivedWebhook, checkInvariants, keptCards } from "../prove/kill/invariants.ts";
 import { KillSchedule } from "../prove/kill/kill-schedule.ts";
 import { openedSince } from "../prove/kill/leaks.ts";
 import { SeededRandom } from "../prove/random.ts";
@@ -110,6 +110,14 @@ const BROKEN: readonly (readonly [what: string, change: Partial<Case>, invariant
 for (const [what, change, invariants] of BROKEN) {
   test(`the checker of kills finds: ${what}`, () => assert.deepEqual(invariantsOf({ ...paid(), ...change }), invariants));
 }
+
+test("a card that the vendor keeps of a session that was not paid has to be on the operator's list", () => {
+  const stored = { ...paid().plan, mode: "tokenize" } as const;
+  const ledger = [charge({ kind: "token", amountMinor: 0 })] as RecordedEntry[];
+  const keptOf = (status: string) => keptCards([trackOf(ID, { seen: [seen(status)], plan: stored })], ledger);
+  assert.deepEqual(keptOf("payment-failed"), [ID]);
+  assert.deepEqual(keptOf("payment-success"), []);
+});
 
 test("a session that expires before its client's repeated creation is answered belongs to that client", () => {
   const track = new Track(paid().plan);

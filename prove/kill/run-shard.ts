@@ -62,7 +62,7 @@ export async function runShard(context: RunContext, share: number, number: numbe
     // Cut short, it has left much that is not over.
     const isWhole = !interrupted.aborted;
     await shard.close();
-    const { breaks: inside, dump } = await inspect({ databaseUrl, dataDir: join(folder, "data") }, shard.tracks);
+    const { breaks: inside, dump } = await inspect({ databaseUrl, dataDir: join(folder, "data") }, shard.tracks, shard.vendors.ledger());
     if (isWhole) breaks.push(...inside, ...(await verifyChain(shard.service)).map(broken("I9")));
     context.print("looking for card numbers in every file and table");
     const { cards, thorough } = shard.planner;
