@@ -131,7 +131,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   }
 
   async function decide(attempt: Attempt, effects: OutcomeEffects): Promise<void> {
-    const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, effects);
+    const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, effects, stopping.signal);
     const gateway = gateways[attempt.gateway];
     if (gateway) tellOfForwarding(deps, gateway, attempt.trace.sessionId, effects.attempt);
     if (effects.attempt.outcome === "declined" && effects.attempt.mayBeStored) reversals.begin(attempt.id);

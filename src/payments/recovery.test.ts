@@ -7,7 +7,18 @@ import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { needsOperator } from "./work-list.ts";
-import { APPROVED, collecting, declined, FakeGateway, LOST, testCard, testProcess, timePasses, without } from "./testing.ts";
+import {
+  APPROVED,
+  brokenSessions,
+  collecting,
+  declined,
+  FakeGateway,
+  LOST,
+  testCard,
+  testProcess,
+  timePasses,
+  without,
+} from "./testing.ts";
 import type { TestProcess } from "./testing.ts";
 
 const SECOND = 1_000;
@@ -202,6 +213,31 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await attemptOf(session)).outcome, "approved");
     assert.equal((await read(session)).errorCode, "outcome_unknown");
     assert.equal((await fixture.finals()).length, 1);
+  });
+
+  test("a process that ends while the database is away leaves what it has found to the next one, and waits for nothing", async () => {
+    let isAway = false;
+    const tried = Promise.withResolvers<void>();
+    const sessions = brokenSessions(fixture.sessions, (run) => {
+      if (!isAway) return run();
+      tried.resolve();
+      return Promise.reject(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
+    });
+    const ending = testProcess(fixture, fake.gateway(), { sessions });
+    const session = await lost(ending);
+    isAway = true;
+    fake.onLookUp = () => APPROVED;
+    const stop = ending.payments.startJanitor();
+    await timePasses(ending.clock, () => fake.lookUps.length > 0);
+    await tried.promise;
+    let hasEnded = false;
+    void stop().then(() => (hasEnded = true));
+    for (let turns = 0; turns < 100 && !hasEnded; turns++) await turn();
+    assert.equal(hasEnded, true);
+    isAway = false;
+    await lease("process-2");
+    await recover(testProcess(fixture, fake.gateway(), { owner: "process-2" }), isFinal(session));
+    assert.deepEqual([(await read(session)).status, fake.charges.length], ["payment-success", 1]);
   });
 
   test("an attempt of a dead process is looked up, not charged again, without waiting for its deadline", async () => {
