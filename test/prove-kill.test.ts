@@ -4,10 +4,12 @@ import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import type { RecordedEntry } from "#simulators/kit/ledger.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import { endOf } from "../prove/kill/audit.ts";
-import { type ReceivedWebhook, checkInvariants } from "../prove/kill/invariants.ts";
+import { type ReceivedWebhook, checkInvariants, keptCards } from "../prove/kill/invariants.ts";
 import { KillSchedule } from "../prove/kill/kill-schedule.ts";
 import { openedSince } from "../prove/kill/leaks.ts";
 import { SeededRandom } from "../prove/random.ts";
+import { report } from "../prove/kill/report.ts";
+import { unfinished, waitingLine } from "../prove/kill/rest.ts";
 import { findCards } from "../prove/kill/scan.ts";
 import { GIVEN_UP, PLACES, REVERSAL } from "../prove/kill/workload.ts";
 import { GATEWAYS, recoveryOf } from "../prove/kill/vendors.ts";
@@ -109,6 +111,14 @@ for (const [what, change, invariants] of BROKEN) {
   test(`the checker of kills finds: ${what}`, () => assert.deepEqual(invariantsOf({ ...paid(), ...change }), invariants));
 }
 
+test("a card that the vendor keeps of a session that was not paid has to be on the operator's list", () => {
+  const stored = { ...paid().plan, mode: "tokenize" } as const;
+  const ledger = [charge({ kind: "token", amountMinor: 0 })] as RecordedEntry[];
+  const keptOf = (status: string) => keptCards([trackOf(ID, { seen: [seen(status)], plan: stored })], ledger);
+  assert.deepEqual(keptOf("payment-failed"), [ID]);
+  assert.deepEqual(keptOf("payment-success"), []);
+});
+
 test("a session that expires before its client's repeated creation is answered belongs to that client", () => {
   const track = new Track(paid().plan);
   const evidence = { tracks: [track], ledger: [], hooks: [hook("expired")] as ReceivedWebhook[] };
@@ -117,6 +127,57 @@ test("a session that expires before its client's repeated creation is answered b
     checkInvariants(evidence, true).map(({ what }) => what),
     ["its creation was never answered"],
   );
+});
+
+function trackOf(id: string | null, { seen, plan = paid().plan }: { seen: Observation[]; plan?: Plan }): Track {
+  const track = new Track(plan);
+  track.id = id;
+  track.seen.push(...seen);
+  if (id !== null && seen.at(-1)?.status !== "COLLECTING") track.finalAt = 1;
+  return track;
+}
+
+test("a run waits until every session is final and told and what must be is given back, and says what for and how long", () => {
+  const [adyen, unknown] = [`${ID.slice(0, -1)}2`, `${ID.slice(0, -1)}3`];
+  const plan = paid().plan;
+  const tracks = [
+    trackOf(ID, { seen: [seen("payment-success")] }),
+    trackOf(adyen, { seen: [seen("COLLECTING")], plan: { ...plan, gateway: "adyen" } }),
+    trackOf(unknown, { seen: [seen("payment-failed", { errorCode: "outcome_unknown" })] }),
+    trackOf(null, { seen: [] }),
+  ];
+  const ledger = [
+    charge({ at: "2026-01-01T00:00:00.000Z" }),
+    charge({ gateway: "adyen", reference: `${adyen}-1`, at: "2026-01-01T00:00:07.000Z" }),
+    charge({ reference: `${unknown}-1`, at: "2026-01-01T00:00:09.000Z" }),
+  ] as RecordedEntry[];
+  const hooks = [
+    hook("payment-success", { answered: "500" }),
+    hook("payment-failed", { body: { session_id: unknown } }),
+  ] as ReceivedWebhook[];
+  const evidence = { tracks, ledger, hooks };
+  assert.equal(
+    waitingLine(evidence, 60),
+    "  60 s  4 of 4 left: 1 adyen COLLECTING (no vendor to ask: until 00:10:07 UTC), 1 stripe not created, 1 stripe not given back, 1 stripe not told",
+  );
+  // A client that was refused will never have a session.
+  tracks[3]!.hasGivenUp = true;
+  assert.deepEqual(
+    unfinished(evidence).map(({ track, what }) => [track.id, what]),
+    [
+      [ID, "not told"],
+      [adyen, "COLLECTING"],
+      [unknown, "not given back"],
+    ],
+  );
+  const whole = { tracks: [tracks[0]!], ledger, hooks: paid().hooks as ReceivedWebhook[] };
+  assert.deepEqual(unfinished(whole), []);
+});
+
+test("a run ends with one line, which says when it was cut short", () => {
+  const lastLine = (isWhole: boolean) => report({ rounds: [], tracks: [], breaks: [], seconds: 1, isWhole }).split("\n").at(-1);
+  assert.equal(lastLine(true), "0 kills, 0 sessions, 0 broken invariants");
+  assert.equal(lastLine(false), "0 kills, 0 sessions, 0 broken invariants; cut short, the end was not judged");
 });
 
 test("every place has its turn, the late ones when they are due, every way to pay is killed as often, and every gateway's answer is lost", () => {

@@ -25,8 +25,8 @@ export interface KillOptions {
   print: (line: string) => void;
 }
 
-/** Kills a service over and over; returns the broken invariants. An interrupt ends it early, with its tally. */
-export async function kill(options: KillOptions): Promise<{ breaks: Break[]; rounds: RoundReport[] }> {
+/** Kills a service over and over; returns the broken invariants. An interrupt ends it early, with its tally: then it is not whole. */
+export async function kill(options: KillOptions): Promise<{ breaks: Break[]; rounds: RoundReport[]; isWhole: boolean }> {
   const began = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "voicetill-kill-"));
   const interrupted = new AbortController();
@@ -61,8 +61,13 @@ export async function kill(options: KillOptions): Promise<{ breaks: Break[]; rou
   });
   const { rounds, shards } = context;
   const tracks = shards.flatMap((shard) => shard.tracks);
-  options.print(report({ rounds, tracks, breaks, seconds: (performance.now() - began) / 1000 }));
+  const isWhole = !interrupted.signal.aborted;
+  const { rounds: asked, seed, database, shards: beside } = options;
   if (breaks.length === 0) rmSync(folder, { recursive: true, force: true });
-  else options.print(`evidence: ${folder}\nagain: npm run prove -- kill --rounds ${options.rounds} --seed ${options.seed}`);
-  return { breaks, rounds };
+  else
+    options.print(
+      `evidence: ${folder}\nagain: npm run prove -- kill --rounds ${asked} --seed ${seed} --database ${database} --shards ${beside}`,
+    );
+  options.print(report({ rounds, tracks, breaks, seconds: (performance.now() - began) / 1000, isWhole }));
+  return { breaks, rounds, isWhole };
 }

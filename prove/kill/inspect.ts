@@ -1,7 +1,9 @@
 import { sql } from "kysely";
+import { needsOperator } from "#src/payments/index.ts";
 import { createLog, openDatabase } from "#src/platform/index.ts";
 import { brokenTrails } from "./audit.ts";
-import { type Break, checkUnknown } from "./invariants.ts";
+import type { RecordedEntry } from "#simulators/kit/ledger.ts";
+import { type Break, checkUnknown, keptCards } from "./invariants.ts";
 import type { SearchedText } from "./scan.ts";
 import type { Track } from "./track.ts";
 
@@ -9,6 +11,7 @@ import type { Track } from "./track.ts";
 export async function inspect(
   where: { databaseUrl: string | null; dataDir: string },
   tracks: readonly Track[],
+  ledger: readonly RecordedEntry[],
 ): Promise<{ breaks: Break[]; dump: SearchedText[] }> {
   const database = await openDatabase({ ...where, log: createLog({ level: "error", format: "json" }) });
   try {
@@ -30,6 +33,10 @@ export async function inspect(
     const { rows: open } = await sql<{ id: string }>`
       select session_id as id from payment_attempts where outcome is null`.execute(db);
     for (const { id } of open) broken("I10", "an attempt without an outcome", id);
+
+    const listed = await needsOperator(db, sessions.length);
+    for (const id of keptCards(tracks, ledger))
+      if (!listed.some(({ session_id: session }) => session === id)) broken("I4", "a stored card that stands on no list", id);
 
     const { rows: tables } = await sql<{ name: string }>`
       select format('%I.%I', schemaname, tablename) as name from pg_tables

@@ -44,7 +44,7 @@ function referencesOf(sessionId: string, { gateway, mode }: Track["plan"]): stri
 }
 
 /** Its payment can be given back only by an id that comes with the answer: what was taken when that was lost is the operator's (I4). */
-const isVoidedById = ({ gateway }: Track["plan"]): boolean => GATEWAYS_BUILT[gateway]?.capabilities.voidBy === "vendor id";
+export const isVoidedById = ({ gateway }: Track["plan"]): boolean => GATEWAYS_BUILT[gateway]?.capabilities.voidBy === "vendor id";
 
 /**
  * What stands at the vendor: charges and stored cards of each attempt, less what was given back. A verification holds no money. A
@@ -119,7 +119,7 @@ function checkMoney(track: Track, entries: readonly RecordedEntry[], atEnd: bool
     // Card forwarding: nobody can be asked what became of a lost answer, and the interface says so (R-247, R-249).
     const isForwarded = gateway === "webhook" && errorCode === "webhook_gateway_error";
     const isOwed = errorCode === "outcome_unknown" && (!atEnd || isVoidedById(track.plan));
-    // A card in the vault takes no money, and some vendors cannot erase it.
+    // A card in the vault takes no money, and some vendors cannot erase it: it is on the operator's list.
     const isKept = mode === "tokenize" && BEHAVIOURS[gateway]?.keepsStored;
     if (!isForwarded && !isOwed && !isKept) broken("I4", `${status} (${errorCode}), and ${stands.length} charges stand at the vendor`);
   }
@@ -173,6 +173,14 @@ export function taken(track: Track, ledger: readonly RecordedEntry[]): RecordedE
     ledger.filter(({ reference }) => references.has(reference ?? "")),
     track.plan,
   );
+}
+
+/** The ids of sessions that were not paid and whose vendor keeps a card. */
+export function keptCards(tracks: readonly Track[], ledger: readonly RecordedEntry[]): string[] {
+  return tracks.flatMap((track) => {
+    const isUnpaid = track.plan.mode === "tokenize" && track.isFinal && !PAID.has(track.seen.at(-1)?.status ?? "");
+    return isUnpaid && track.id !== null && taken(track, ledger).length > 0 ? [track.id] : [];
+  });
 }
 
 /** Money in the ledger that belongs to no session of ours. */

@@ -10,6 +10,8 @@ export interface Tally {
   tracks: readonly Track[];
   breaks: readonly Break[];
   seconds: number;
+  /** False when it was interrupted: then much is not over, and was not judged. */
+  isWhole: boolean;
 }
 
 export function progressLine(number: number, { planned, died, inFlight, restartMs }: RoundReport, shards: readonly Shard[]): string {
@@ -21,7 +23,7 @@ export function progressLine(number: number, { planned, died, inFlight, restartM
 }
 
 /** The closing tables and the one line that matters. */
-export function report({ rounds, tracks, breaks, seconds }: Tally): string {
+export function report({ rounds, tracks, breaks, seconds, isWhole }: Tally): string {
   const lines = ["", ...killMatrix(rounds)];
   const table = (title: string, names: readonly string[]) => {
     lines.push("", title);
@@ -50,7 +52,7 @@ export function report({ rounds, tracks, breaks, seconds }: Tally): string {
     "I1 to I8, I10, I11 from what clients, vendors, receivers and the database had seen at the end; I9: audit verify, and every",
     "session's way through the table of states; I12: ends in order, unknown output, processes, ports and descriptors, not memory",
     `${places.size} of ${PLACES.length} places, ${seconds.toFixed(0)} s`,
-    `${rounds.length} kills, ${tracks.length} sessions, ${breaks.length} broken invariants`,
+    `${rounds.length} kills, ${tracks.length} sessions, ${breaks.length} broken invariants${isWhole ? "" : "; cut short, the end was not judged"}`,
   );
   return lines.join("\n");
 }

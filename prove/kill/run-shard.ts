@@ -62,8 +62,9 @@ export async function runShard(context: RunContext, share: number, number: numbe
     // Cut short, it has left much that is not over.
     const isWhole = !interrupted.aborted;
     await shard.close();
-    const { breaks: inside, dump } = await inspect({ databaseUrl, dataDir: join(folder, "data") }, shard.tracks);
+    const { breaks: inside, dump } = await inspect({ databaseUrl, dataDir: join(folder, "data") }, shard.tracks, shard.vendors.ledger());
     if (isWhole) breaks.push(...inside, ...(await verifyChain(shard.service)).map(broken("I9")));
+    context.print("looking for card numbers in every file and table");
     const { cards, thorough } = shard.planner;
     const cardsFound = findCards([...filesBelow(folder), ...dump], cards, thorough);
     return [...shard.check(isWhole), ...(isWhole ? breaks : []), ...cardsFound.map(broken("I8"))];
@@ -89,9 +90,11 @@ async function killRepeatedly(shard: Shard, { script, interrupted, rounds, shard
 }
 
 /** The run that nobody kills: everything becomes final, what was opened is closed again, and it ends in order. */
-async function finalRun(shard: Shard, { recoveryMs = RECOVERY_MS, print }: RunContext): Promise<Break[]> {
-  print(`waiting until ${shard.tracks.filter(({ isFinal }) => !isFinal).length} sessions are final`);
-  await shard.rest(recoveryMs);
+async function finalRun(shard: Shard, { recoveryMs = RECOVERY_MS, interrupted, print }: RunContext): Promise<Break[]> {
+  print(`waiting, at most ${recoveryMs / 1_000} s, until every session is final and told and what must be is given back`);
+  await shard.rest(recoveryMs, print);
+  if (interrupted.aborted) return [];
+  print("looking what stays open after quiet sessions, and ending the service");
   const held = await heldAfter(shard);
   await shard.lookAtAll();
   return [...held, ...(await endInOrder(shard))].map(broken("I12"));

@@ -3,9 +3,10 @@ import { freePort } from "../../test/free-port.ts";
 import { SeededRandom } from "../random.ts";
 import { countBy } from "./count.ts";
 import type { PlannedKill, KillSchedule, ScriptedKill } from "./kill-schedule.ts";
-import { type Break, checkInvariants, taken, unreversed } from "./invariants.ts";
+import { type Break, checkInvariants, type Evidence, taken } from "./invariants.ts";
 import { Merchant } from "./merchant.ts";
 import type { Payer } from "./payer.ts";
+import { unfinished, waitingLine } from "./rest.ts";
 import { WorkloadPlanner, type Scenario, GATEWAY_SILENCE } from "./workload.ts";
 import { type ReceiverFault, type Receiver, startReceiver } from "./webhook-receiver.ts";
 import { Service, WEBHOOK_SECRET } from "./service.ts";
@@ -40,6 +41,8 @@ const FAULTS = ["reset_after", "slow", "http_500", "truncated"] as const;
 const SILENT_ROUNDS = 3;
 /** Until a session that nobody knows of has expired and its webhook was tried again, ms. */
 const UNKNOWN_MS = 30_000;
+/** How often a run tells how far its rest is. */
+const TOLD_EVERY_MS = 30_000;
 
 /** One service, its vendors and its clients, through one run after another. */
 export class Shard {
@@ -117,15 +120,20 @@ export class Shard {
     return this.#ended(planned, restartMs);
   }
 
-  /** The last run is left alone until everything is final, told and given back; false when that took too long. */
-  async rest(limitMs: number): Promise<boolean> {
+  /** The last run is left alone until everything is final, told and given back, at most so long; `tell`: now and then, how far that is. */
+  async rest(limitMs: number, tell: (line: string) => void = () => {}): Promise<void> {
     this.#receiverFault = () => "none";
     await this.vendors.stopFaults();
     await this.#silence.end({ everything: true });
     if (!this.service.isUp) await this.service.begin(null);
-    const since = Date.now() - Math.max(0, ...this.tracks.map(({ unansweredAt }) => unansweredAt));
-    if (since < UNKNOWN_MS) await pause(UNKNOWN_MS - since);
-    return await eventually(() => this.#isOver || this.isAtRest(), limitMs);
+    const knownAt = Math.max(0, ...this.tracks.map(({ unansweredAt }) => unansweredAt)) + UNKNOWN_MS;
+    const isOver = () => this.#isOver || (Date.now() >= knownAt && unfinished(this.evidence()).length === 0);
+    const began = performance.now();
+    const tellLine = () => tell(waitingLine(this.evidence(), (performance.now() - began) / 1000));
+    const telling = setInterval(tellLine, TOLD_EVERY_MS);
+    await eventually(isOver, limitMs + Math.max(0, knownAt - Date.now()));
+    clearInterval(telling);
+    tellLine();
   }
 
   /** New sessions in the present run, which nothing disturbs. */
@@ -134,14 +142,12 @@ export class Shard {
     for (const scenario of WITHOUT_FAULTS) this.#add(scenario);
   }
 
-  isAtRest(): boolean {
-    const told = new Set(this.receiver.hooks.filter(({ answered }) => answered === "204").map(({ body }) => body.session_id));
-    const ledger = this.vendors.ledger();
-    return this.tracks.every((track) => track.isFinal && told.has(track.id ?? "") && unreversed(track, ledger).length === 0);
+  evidence(): Evidence {
+    return { tracks: this.tracks, ledger: this.vendors.ledger(), hooks: this.receiver.hooks };
   }
 
   check(atEnd: boolean): Break[] {
-    const breaks = checkInvariants({ tracks: this.tracks, ledger: this.vendors.ledger(), hooks: this.receiver.hooks }, atEnd);
+    const breaks = checkInvariants(this.evidence(), atEnd);
     const what = `the service ended by itself ${this.#ownEnds} times`;
     return this.#ownEnds > 0 ? [{ invariant: "I12", track: null, what }, ...breaks] : breaks;
   }
@@ -192,7 +198,10 @@ export class Shard {
   #add(scenario: Scenario): void {
     const track = new Track(this.planner.next(scenario));
     this.tracks.push(track);
-    this.#drive(track).catch((error: unknown) => track.trace(`gave up: ${String((error as Error).stack)}`));
+    this.#drive(track).catch((error: unknown) => {
+      track.hasGivenUp = true;
+      track.trace(`gave up: ${String((error as Error).stack)}`);
+    });
   }
 
   /** One session's client: makes it, through every crash, and does what its plan says. */

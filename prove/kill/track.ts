@@ -63,6 +63,8 @@ export class Track {
   /** A process died when the vendor had taken this payment and its client knew nothing of it. */
   hasLostAnswer = false;
   finalAt: number | null = null;
+  /** Its client met an answer that it has no way on from. */
+  hasGivenUp = false;
 
   constructor(plan: Plan) {
     this.plan = plan;

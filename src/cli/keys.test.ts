@@ -64,6 +64,7 @@ test("every kind of unsettled payment says what is to be done with it", () => {
     todoOf({ ...base, outcome: "approved", reversal: "due" }),
     todoOf({ ...base, outcome: "approved", reversal: "failed" }),
     todoOf({ ...base, outcome: "approved", reversal: "failed", mode: "tokenize" }),
+    todoOf({ ...base, outcome: "declined", reversal: "failed", mode: "tokenize" }),
   ];
   assert.equal(new Set(sentences).size, sentences.length);
 });

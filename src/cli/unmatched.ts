@@ -70,8 +70,10 @@ export function todoOf({
   finished_at,
   mode,
 }: Pick<Sent<AttemptView> | AttemptView, "outcome" | "reversal" | "finished_at" | "mode">): string {
-  const [what, reversed] = mode === "tokenize" ? ["delete the stored card", "deleted"] : ["void or refund the money", "reversed"];
-  if (reversal === "failed") return `${what} at the gateway by hand: it could not be ${reversed} from here`;
+  const reversed = mode === "tokenize" ? "deleted" : "reversed";
+  if (reversal === "failed" && mode === "tokenize")
+    return `delete the card at the gateway by hand${outcome === "approved" ? "" : ", if it was stored"}, unless another session has stored it too: it could not be deleted from here`;
+  if (reversal === "failed") return "void or refund the money at the gateway by hand: it could not be reversed from here";
   if (reversal === "due") return `nothing yet: it is being ${reversed}`;
   if (outcome === "unknown" && finished_at === null) return "nothing yet: its outcome is being looked for";
   return "look the reference up at the gateway: the outcome could not be established";

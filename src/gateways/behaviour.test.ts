@@ -195,6 +195,9 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             // The look-up may go to the same path.
             await arm(name, { kind: "reset_after", times: 0, path: "/" });
             assert.equal(outcome.outcome, inMode(column.everyAnswerLost ?? "unknown", mode));
+            // What the vendor did store, it is told of by nobody: it is for the operator, or taken out (I4).
+            if (mode === "tokenize" && outcome.outcome === "declined" && !gateway.capabilities.oneAttempt)
+              assert.equal(outcome.mayBeStored, true);
             const isAsked = outcome.outcome !== "declined" || gateway.capabilities.oneAttempt;
             if (isAsked && gateway.lookUp) assert.deepEqual(summary(await gateway.lookUp(traceOf(order, io.notes), io)), lost);
             await holdsOnce(order);
@@ -285,6 +288,24 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
               const ofNothing = column.voidsUnseen?.[mode] ? ["unknown"] : ["absent", "nothing to void"];
               const { outcome } = await gateway.void!(traceOf(newOrder(mode)), openIo(gateway));
               assert.ok(ofNothing.includes(outcome), outcome);
+            });
+          }
+
+          if (gateway.void && mode === "tokenize" && column.keepsStored) {
+            test("a stored card that cannot be taken out again is never said to be gone (I4)", async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              const stored = await gateway.tokenize(order, io);
+              assert.ok(stored.outcome === "approved");
+              const voided = await gateway.void!(traceOf(order, { ...io.notes, ...stored.processor }), openIo(gateway));
+              assert.ok(voided.outcome === "unknown" || (voided.outcome === "absent" && voided.mayBeStored), JSON.stringify(voided));
+            });
+          }
+
+          if (gateway.lookUp && mode === "tokenize" && gateway.capabilities.lookUp !== "by rule") {
+            test("what a look-up cannot find of a card is no refusal: whoever waits for the answer may still get it", async () => {
+              const found = await gateway.lookUp!(traceOf(newOrder(mode)), openIo(gateway));
+              assert.ok(["absent", "pending", "unknown"].includes(found.outcome), JSON.stringify(found));
             });
           }
 

@@ -214,6 +214,8 @@ export interface Declined extends Final {
   publicCode?: string;
   /** For the merchant: the vendor's words, at most 500 characters, no card data; null takes the table's words. */
   message: string | null;
+  /** Mode tokenize: the vendor may keep the card all the same; it is to be taken out, or listed for the operator. */
+  mayBeStored?: true;
 }
 
 export interface Unknown {
@@ -223,20 +225,21 @@ export interface Unknown {
   supportId?: string;
 }
 
-export type LookUpResult =
-  | Approved
-  | Declined
-  /** The vendor has no such transaction; proof only after `absenceIsProofAfterMs`. */
-  | { outcome: "absent" }
-  | { outcome: "pending" }
-  | Unknown;
+/** The vendor has no such transaction; proof only after `absenceIsProofAfterMs`. */
+export interface Absent {
+  outcome: "absent";
+  /** Mode tokenize: it may keep the card all the same, so that no time proves anything; no money moved. Of a void: the card cannot be taken out from here. */
+  mayBeStored?: true;
+}
+
+export type LookUpResult = Approved | Declined | Absent | { outcome: "pending" } | Unknown;
 
 export type VoidResult =
   | { outcome: "voided" }
   /** The vendor shows what became of the attempt, and nothing of it stands; or nothing that could be taken back was kept. */
   | { outcome: "nothing to void" }
-  /** The vendor has no such transaction: as in a look-up, and no proof for one that it approved. */
-  | { outcome: "absent" }
+  /** As in a look-up, and no proof for one that it approved. */
+  | Absent
   | Unknown;
 
 /** What a gateway may touch. The smallest set that the 26 vendors need; `payments/` builds one per attempt. */

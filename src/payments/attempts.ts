@@ -33,6 +33,9 @@ export interface Attempt {
 /** The reason of an attempt that the gateway approved when it could not be shown any more; its outcome stays what it was. */
 export const TOO_LATE = "approved after its session had ended otherwise: to be given back";
 
+/** The reason of one in mode tokenize whose session has failed and which has perhaps left a card at the gateway: for the operator's list. */
+export const PERHAPS_STORED = "the gateway may keep the card, and it cannot be found or taken out from here";
+
 /** A living owner's own attempt is overdue this long after its deadline: then it was never called, or its record was lost. */
 const OVERDUE = sql<Date>`clock_timestamp() - interval '5 seconds'`;
 /** How long a given-up attempt is still looked for, so that money found late is given back. */
@@ -75,7 +78,8 @@ export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
 
 export type AttemptResult = { notes: Readonly<Record<string, string>> } & (
   | { outcome: "approved"; reason: string | null }
-  | { outcome: "declined"; declineCode: string; reason: string | null }
+  /** `mayBeStored`: the card, which is to be taken out again. */
+  | { outcome: "declined"; declineCode: string; reason: string | null; mayBeStored?: boolean }
   | { outcome: "unknown"; reason: string; givenUp: boolean }
 );
 

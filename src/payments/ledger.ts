@@ -22,11 +22,13 @@ const LONGEST_WAIT_MS = 5_000;
 /**
  * The third step of the charge protocol: result, session, webhook and audit in one statement, tried for as long as this
  * process lives. A commit whose answer was lost shows on the next try, because the attempt has its outcome then.
+ * `signal`: throws once it is aborted, for a result that the next process can find again.
  */
 export async function writeResult(
   { database, sessions, clock, log }: LedgerDeps,
   attempt: { id: string; sessionId: string },
   effects: OutcomeEffects,
+  signal?: AbortSignal,
 ): Promise<Written> {
   let { attempt: result, event, changes } = effects;
   let plain: OutcomeEffects | null = null;
@@ -38,7 +40,7 @@ export async function writeResult(
       log.error("payment_result_not_written", { session: attempt.sessionId, attempt: attempt.id, error });
       // A text that the database cannot hold will not get better by waiting.
       if (isDataError(error) && !plain) ({ attempt: result, event, changes } = plain = withoutTexts(effects));
-      else await sleep(clock, wait);
+      else await sleep(clock, wait, signal);
     }
   }
 }

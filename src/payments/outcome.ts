@@ -35,7 +35,13 @@ export function effectsOf(outcome: Outcome, card: CardFacts, mayRetry: boolean):
   }
   const retry = mayRetry && DECLINES[outcome.code].callerMayRetry;
   return {
-    attempt: { outcome: "declined", declineCode: outcome.code, reason: outcome.reason ?? null, notes: notesOf(outcome) },
+    attempt: {
+      outcome: "declined",
+      declineCode: outcome.code,
+      reason: outcome.reason ?? null,
+      ...(outcome.mayBeStored && { mayBeStored: true }),
+      notes: notesOf(outcome),
+    },
     event: retry ? "retry" : "fail",
     changes: { ...answered(outcome, card), ...(retry ? {} : errorOf(outcome)) },
   };

@@ -5,7 +5,7 @@ import { isDeclineCode } from "#src/kernel/payment.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import { Background } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import { decisionOf, findAttempt } from "./attempts.ts";
+import { decisionOf, findAttempt, PERHAPS_STORED } from "./attempts.ts";
 import type { Attempt } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
@@ -116,19 +116,25 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
       if (!isAskable(gateway) && !isOwnerThrough()) return null;
       const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
       if (!found?.answer) return null;
+      if (found.answer.outcome === "absent" && found.answer.mayBeStored)
+        return isOwnerThrough() ? { ...declinedBy("gateway_unavailable"), mayBeStored: true } : null;
       const absenceIsProof = found.unchanged && isOwnerThrough() && age() >= gateway.capabilities.absenceIsProofAfterMs;
       return fromLookUp(found.answer, absenceIsProof, attempt.trace.notes);
     }
     if (!gateway.void || !isOwnerThrough()) return null;
     await requireReversalOfUnknown(database.db, attempt.id, NOBODY_KNOWS);
     await reversals.tryNow(attempt.id);
-    return (await decisionOf(database.db, attempt.id))?.reversal === "done" ? declinedBy("gateway_unavailable") : null;
+    const reversal = (await decisionOf(database.db, attempt.id))?.reversal;
+    // No money moved: the card is on the operator's list.
+    if (reversal === "failed" && attempt.trace.mode === "tokenize") return { ...declinedBy("gateway_unavailable"), reason: PERHAPS_STORED };
+    return reversal === "done" ? declinedBy("gateway_unavailable") : null;
   }
 
   async function decide(attempt: Attempt, effects: OutcomeEffects): Promise<void> {
-    const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, effects);
+    const written = await writeResult(deps, { id: attempt.id, sessionId: attempt.trace.sessionId }, effects, stopping.signal);
     const gateway = gateways[attempt.gateway];
     if (gateway) tellOfForwarding(deps, gateway, attempt.trace.sessionId, effects.attempt);
+    if (effects.attempt.outcome === "declined" && effects.attempt.mayBeStored) reversals.begin(attempt.id);
     if (written === "written") deps.onFound?.(attempt.gateway, effects.attempt.outcome);
     else if (effects.attempt.outcome === "approved") {
       log.error("payment_approved_too_late", facts(attempt));

@@ -6,7 +6,19 @@ import { type Log, silentLog } from "#src/platform/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
-import { APPROVED, collecting, declined, FakeGateway, LOST, testCard, testProcess, timePasses, without } from "./testing.ts";
+import { needsOperator } from "./work-list.ts";
+import {
+  APPROVED,
+  brokenSessions,
+  collecting,
+  declined,
+  FakeGateway,
+  LOST,
+  testCard,
+  testProcess,
+  timePasses,
+  without,
+} from "./testing.ts";
 import type { TestProcess } from "./testing.ts";
 
 const SECOND = 1_000;
@@ -104,6 +116,24 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal(fake.voids.length, 0);
   });
 
+  test("a card that may be stored and cannot be found fails the session once nobody waits for the answer, and stands on the operator's list (I4)", async () => {
+    const session = await died("dead");
+    fake.onLookUp = fake.onVoid = () => ({ outcome: "absent", mayBeStored: true });
+    await lease("process-2");
+    const process = testProcess(fixture, fake.gateway(), { owner: "process-2" });
+    const begin = process.clock.monotonic();
+    await recover(process, isFinal(session));
+    assert.ok(process.clock.monotonic() - begin >= 34 * SECOND);
+    assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "gateway_unavailable"]);
+    await recover(process, async () => (await attemptOf(session)).reversal === "failed");
+    assert.equal(fake.voids.length, 1);
+    const listed = (await needsOperator(fixture.database.db, 10)).filter(({ session_id: id }) => id === session.id);
+    assert.deepEqual(
+      listed.map(({ outcome, reversal, reason }) => [outcome, reversal, reason]),
+      [["declined", "failed", "the gateway may keep the card, and it cannot be found or taken out from here"]],
+    );
+  });
+
   test("an absence is no proof under other credentials than the attempt's: another account never had it", async () => {
     const process = testProcess(fixture, fake.gateway());
     fake.onLookUp = () => ({ outcome: "absent" });
@@ -183,6 +213,31 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await attemptOf(session)).outcome, "approved");
     assert.equal((await read(session)).errorCode, "outcome_unknown");
     assert.equal((await fixture.finals()).length, 1);
+  });
+
+  test("a process that ends while the database is away leaves what it has found to the next one, and waits for nothing", async () => {
+    let isAway = false;
+    const tried = Promise.withResolvers<void>();
+    const sessions = brokenSessions(fixture.sessions, (run) => {
+      if (!isAway) return run();
+      tried.resolve();
+      return Promise.reject(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
+    });
+    const ending = testProcess(fixture, fake.gateway(), { sessions });
+    const session = await lost(ending);
+    isAway = true;
+    fake.onLookUp = () => APPROVED;
+    const stop = ending.payments.startJanitor();
+    await timePasses(ending.clock, () => fake.lookUps.length > 0);
+    await tried.promise;
+    const ended = new AbortController();
+    void stop().then(() => ended.abort());
+    for (let turns = 0; turns < 100 && !ended.signal.aborted; turns++) await turn();
+    assert.equal(ended.signal.aborted, true);
+    isAway = false;
+    await lease("process-2");
+    await recover(testProcess(fixture, fake.gateway(), { owner: "process-2" }), isFinal(session));
+    assert.deepEqual([(await read(session)).status, fake.charges.length], ["payment-success", 1]);
   });
 
   test("an attempt of a dead process is looked up, not charged again, without waiting for its deadline", async () => {

@@ -149,6 +149,17 @@ describe("giving back what was taken for a session that ended otherwise", () => 
       assert.equal(await reversalOf(session), end);
     });
 
+  test("a stored card that the gateway can neither show nor take out stands on the operator's list, at once (I4)", async () => {
+    fake.onVoid = () => ({ outcome: "absent", mayBeStored: true });
+    const process = testProcess(fixture, fake.gateway());
+    const session = await approvedTooLate(process);
+    await fixture.database.db.updateTable("payment_attempts").set({ mode: "tokenize" }).execute();
+    await secondsPass(6);
+    await janitor(process, async () => (await reversalOf(session)) !== "due");
+    const { reversal, reason } = await attemptOf(session);
+    assert.deepEqual([reversal, reason], ["failed", "the gateway may keep the card, and it cannot be found or taken out from here"]);
+  });
+
   describe("at a gateway that can void and not look up", () => {
     const blind = () => without(fake.gateway(), "lookUp");
 
@@ -168,6 +179,21 @@ describe("giving back what was taken for a session that ended otherwise", () => 
       assert.deepEqual(await settling, { kind: "unknown" });
       await janitor(cutOff, async () => (await reversalOf(session)) === "done");
       assert.equal(await statusOf(session), "payment-failed");
+    });
+
+    test("a card that may be stored there fails the session, and stands on the operator's list (I4)", async () => {
+      fake.onCharge = async () => LOST;
+      fake.onVoid = () => ({ outcome: "absent", mayBeStored: true });
+      const session = await collecting(fixture, { mode: "tokenize" });
+      const process = testProcess(fixture, blind());
+      await process.payments.settle({ session, card: testCard(), mayRetry: true });
+      await timePasses(process.clock, async () => {
+        await secondsPass(60);
+        return (await statusOf(session)) === "payment-failed";
+      });
+      const { outcome, decline_code, reversal, reason } = await attemptOf(session);
+      assert.deepEqual([outcome, decline_code, reversal], ["declined", "gateway_unavailable", "failed"]);
+      assert.equal(reason, "the gateway may keep the card, and it cannot be found or taken out from here");
     });
 
     test("a lost answer fails the session once the void is confirmed, and not before", async () => {

@@ -1,7 +1,7 @@
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { Background } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import { findAttempt } from "./attempts.ts";
+import { findAttempt, PERHAPS_STORED } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
 import { claimReversals, endReversal, postponeReversal } from "./reversal-rows.ts";
@@ -64,14 +64,17 @@ export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Rever
     const tookMoney = attempt.wasTaken && attempt.trace.mode === "charge";
     const isNothing = answer?.outcome === "nothing to void" || (answer?.outcome === "absent" && !tookMoney);
     if (answer?.outcome === "voided") result = { reversal: "done", reason: DONE };
+    else if (answer?.outcome === "absent" && answer.mayBeStored) result = { reversal: "failed", reason: PERHAPS_STORED };
     // Before that the gateway may only not show it yet.
     else if (isNothing && tried?.unchanged && attempt.ageMs >= gateway!.capabilities.absenceIsProofAfterMs)
       result = { reversal: "done", reason: NOTHING };
-    else if (gateway?.void === undefined || ageMs >= GIVE_UP_AFTER) result = { reversal: "failed", reason: FAILED };
+    else if (gateway?.void === undefined || ageMs >= GIVE_UP_AFTER)
+      result = { reversal: "failed", reason: attempt.trace.mode === "tokenize" ? PERHAPS_STORED : FAILED };
     if (!result) return await postponeReversal(database.db, id, WAITS[tries - 1] ?? WAITS.at(-1)!);
     await endReversal(database.db, id, result.reversal, result.reason);
     const facts = { session: attempt.trace.sessionId, gateway: attempt.gateway, attempt: attempt.trace.attempt, tries };
     if (result.reversal === "done") log.warn("payment_reversed", { ...facts, reason: result.reason });
+    else if (attempt.trace.mode === "tokenize") log.warn("stored_card_left", { ...facts, reason: result.reason });
     else log.error("payment_not_reversed", { ...facts, reason: result.reason });
   }
 

@@ -85,7 +85,11 @@ export async function endAttempt(
   // An approval is written as such only with its session's move; anything else whatever became of the session.
   const finished = sql`finished as (
     update payment_attempts set outcome = ${result.outcome}, decline_code = ${result.outcome === "declined" ? result.declineCode : null},
-      reason = ${result.reason}, notes = ${notes}${isFinal ? sql`, finished_at = clock_timestamp()` : sql``}
+      reason = ${result.reason}, notes = ${notes}${isFinal ? sql`, finished_at = clock_timestamp()` : sql``}${
+        result.outcome === "declined" && result.mayBeStored
+          ? sql`, reversal = 'due', reversal_tries = 0, reversal_at = clock_timestamp(), reversal_since = clock_timestamp()`
+          : sql``
+      }
     where id = (select id from found where was_open)${isApproved ? sql` and exists (select from moved)` : sql``}
     returning id
   )`;

@@ -53,3 +53,22 @@ test("the operator reads each attempt of a session, and what nobody can settle i
   await update({ outcome: null, finished_at: null, deadline_at: sql<Date>`clock_timestamp() - interval '5 minutes'` });
   assert.equal((await countOpen(db)).stuck, 1);
 });
+
+test("money stands before stored cards on the work list, and each with the newest first (R-287)", async () => {
+  const { db } = fixture.database;
+  await db.deleteFrom("payment_attempts").execute();
+  const fake = new FakeGateway();
+  fake.onCharge = async () => LOST;
+  const { payments } = testProcess(fixture, fake.gateway());
+  const references: string[] = [];
+  for (const mode of ["charge", "charge", "tokenize", "tokenize"] as const) {
+    const session = await collecting(fixture, { mode });
+    await payments.settle({ session, card: testCard(), mayRetry: true });
+    references.push(`${session.id}-1`);
+  }
+  const [first, second, card, newestCard] = references;
+  assert.deepEqual(
+    (await needsOperator(db, 10)).map(({ reference }) => reference),
+    [second, first, newestCard, card],
+  );
+});

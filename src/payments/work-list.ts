@@ -63,7 +63,7 @@ export async function attemptsOf(db: Db, sessionId: string): Promise<AttemptView
 /** The outcome was never established, or what was taken is not given back: somebody has to ask the gateway (R-287). */
 const UNSETTLED = sql<SqlBool>`((payment_attempts.outcome = 'unknown' and reversal is distinct from 'done') or reversal in ('due', 'failed'))`;
 
-/** Attempts that the operator must know of, the newest first. `organization` and `project` are told by their slugs. */
+/** Attempts that the operator must know of: money before stored cards, the newest first. `organization` and `project` are told by their slugs. */
 export async function needsOperator(
   db: Db,
   limit: number,
@@ -76,6 +76,7 @@ export async function needsOperator(
     .select(COLUMNS.map((column) => `payment_attempts.${column}` as const))
     .select(["organizations.slug as organization", "projects.slug as project", "sessions.status", SUPPORT_ID])
     .where(UNSETTLED)
+    .orderBy(sql`payment_attempts.mode = 'tokenize'`)
     .orderBy("payment_attempts.started_at", "desc")
     .limit(limit)
     .execute();

@@ -19,7 +19,7 @@ export interface VoiceRole {
   calls: Pick<CallService, "activeCalls" | "callIds">;
   /** Refuses new calls; those that run go on. */
   drain(): void;
-  /** Resolves when no call is left. */
+  /** Resolves when no call is left, and nothing of one that is still to be written. */
   idle(): Promise<void>;
   /** Whether the SIP listener and the media thread do their work. */
   isServing(): Promise<boolean>;

@@ -59,6 +59,32 @@ test("a draining service refuses new calls and finishes those it has (R-292)", a
   assert.equal(running.answerSdp === null, false);
 });
 
+test("a draining service waits for the database to take how a transfer ended, though the call is over (R-292, R-321)", async () => {
+  let isAway = true;
+  const tried = Promise.withResolvers<void>();
+  const setTransferStatus = async (id: string, status: string) => {
+    tried.resolve();
+    if (isAway) throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    await fixture.sessions.setTransferStatus(id, status);
+  };
+  const calls = service({}, { sessions: { ...fixture.sessions, setTransferStatus } });
+  const { id } = await fixture.create({ callback: "sip:agent@pbx.example" });
+  const call = new TestCall({ callId: id, fields: [`X-Session-Id: ${id}`] });
+  calls.onInvite(call.incoming);
+  calls.drain();
+  let isIdle = false;
+  const idle = calls.idle().then(() => (isIdle = true));
+  void call.events.until("answered").then(() => call.dialog.hangUp());
+  for (; calls.activeCalls > 0; await turn()) fixture.process.clock.advance(1);
+  await tried.promise;
+  for (let looks = 0; looks < 10; looks++) await turn();
+  assert.equal(isIdle, false);
+  isAway = false;
+  fixture.process.clock.advance(60_000);
+  await idle;
+  assert.equal((await fixture.sessions.find(fixture.database.db, id))?.transferStatus, "caller_hung_up");
+});
+
 test("a call that no session matches is refused with 404, and listed with what each rule found (R-218)", async () => {
   const calls = service();
   const call = new TestCall({ callId: "nobody", from: "+14155550177" });

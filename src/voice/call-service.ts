@@ -6,13 +6,13 @@ import { admit } from "./admit.ts";
 import { runCall, runUnmatchedCall } from "./call.ts";
 import type { CallDeps } from "./types.ts";
 import { createPrompts, type PromptDeps } from "./prompts.ts";
-import { type Log, ttlCached, WindowCounter } from "#src/platform/index.ts";
+import { Background, type Log, ttlCached, WindowCounter } from "#src/platform/index.ts";
 import type { Miss } from "./match.ts";
 import { ShortCodes } from "./short-codes.ts";
 import { openCodeQuestion } from "./code-question.ts";
 import { keepUnmatched } from "./unmatched.ts";
 
-export type CallServiceDeps = Omit<CallDeps, "prompts" | "shortCodes" | "userAgent"> &
+export type CallServiceDeps = Omit<CallDeps, "prompts" | "shortCodes" | "userAgent" | "background"> &
   Pick<PromptDeps, "voice" | "endpoint"> & {
     admission: Pick<AdmissionControl, "refuse" | "drain">;
   };
@@ -24,7 +24,7 @@ export interface CallService {
   preload(): Promise<void>;
   /** Refuses new calls with 503; the ones that run go on. */
   drain(): void;
-  /** Resolves when no call is left. */
+  /** Resolves when no call is left, and nothing of one that is still to be written. */
   idle(): Promise<void>;
   readonly activeCalls: number;
   /** Their Call-IDs, from the INVITE until everything of a call is closed. */
@@ -50,6 +50,7 @@ export function createCallService(deps: CallServiceDeps, userAgent: () => CallDe
   };
   const prompts = createPrompts({ ...deps, recording: soundOf });
   const calls = new Map<Promise<void>, string>();
+  const background = new Background();
   let recording = 0;
   const recorded = new WindowCounter({ clock: deps.clock, windowMs: RECORDED_MS, most: MOST_SOURCES });
   const callDeps: CallDeps = {
@@ -57,6 +58,7 @@ export function createCallService(deps: CallServiceDeps, userAgent: () => CallDe
     projects: sparing(deps),
     prompts,
     shortCodes: new ShortCodes(deps),
+    background,
     userAgent: { invite: (options) => userAgent().invite(options), mayReach: (address, port) => userAgent().mayReach(address, port) },
   };
 
@@ -112,6 +114,7 @@ export function createCallService(deps: CallServiceDeps, userAgent: () => CallDe
     drain: () => deps.admission.drain(),
     async idle() {
       while (calls.size > 0) await Promise.all(calls.keys());
+      await background.idle();
     },
     get activeCalls() {
       return calls.size;

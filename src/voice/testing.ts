@@ -12,7 +12,7 @@ import {
   type RemoteMedia,
 } from "#src/media/index.ts";
 import { FakeGateway, testProcess, type TestProcess } from "#src/payments/testing.ts";
-import { createKeyring, firstKeys, silentLog } from "#src/platform/index.ts";
+import { Background, createKeyring, firstKeys, silentLog } from "#src/platform/index.ts";
 import { createProjects } from "#src/projects/index.ts";
 import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
 import type { CallDialog, IncomingCall, OutgoingCall, UserAgent } from "#src/sip/index.ts";
@@ -328,6 +328,7 @@ export async function voiceFixture(settings: Partial<CallDeps["settings"]> = {})
     }),
     shortCodes: new ShortCodes({ database, sessions, clock: process.clock, log: silentLog, countCode: () => {} }),
     recogniser: null,
+    background: new Background(),
     clock: process.clock,
     random: systemRandom,
     log: silentLog,

@@ -10,11 +10,11 @@ export type TransferStatus = "completed" | Unanswered;
 const AWAY_WAIT_MS = 5_000;
 const TRIES = 120;
 
-/** Resolves after the first try, whatever came of it: the caller waits for no database. Where that is away it is tried again. */
+/** Resolves after the first try, whatever came of it: the caller waits for no database. Where that is away it is tried again in the background. */
 export async function writeTransferStatus(
   sessionId: string,
   status: TransferStatus,
-  { sessions, clock, log }: Pick<CallDeps, "sessions" | "clock" | "log">,
+  { sessions, background, clock, log }: Pick<CallDeps, "sessions" | "background" | "clock" | "log">,
 ): Promise<void> {
   const write = async (attempt: number): Promise<void> => {
     try {
@@ -22,7 +22,7 @@ export async function writeTransferStatus(
     } catch (error) {
       if (attempt === TRIES || !isDatabaseUnavailable(error))
         return log.error("transfer_status_not_written", { session: sessionId, error });
-      void sleep(clock, AWAY_WAIT_MS).then(() => write(attempt + 1));
+      void background.run(sleep(clock, AWAY_WAIT_MS).then(() => write(attempt + 1)));
     }
   };
   await write(1);

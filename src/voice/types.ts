@@ -3,7 +3,7 @@ import type { LanguageTag } from "#src/kernel/language.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { MediaEngine } from "#src/media/index.ts";
 import type { Payments } from "#src/payments/index.ts";
-import type { Database, Log } from "#src/platform/index.ts";
+import type { Background, Database, Log } from "#src/platform/index.ts";
 import type { Projects } from "#src/projects/index.ts";
 import type { Sessions, Step } from "#src/sessions/index.ts";
 import type { UserAgent } from "#src/sip/index.ts";
@@ -26,6 +26,8 @@ export interface CallDeps {
   shortCodes: Pick<ShortCodes, "find" | "mayAsk">;
   /** Null: keypad only. */
   recogniser: Pick<Recogniser, "acquire" | "expectSpeech" | "understandsNames"> | null;
+  /** What is still to be written when its call is over. */
+  background: Background;
   clock: Clock;
   random: Random;
   log: Log;

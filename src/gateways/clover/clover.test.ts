@@ -326,7 +326,7 @@ describe("clover responses", () => {
     assert.equal(codeOf(await store(LOST)), "gateway_unavailable");
     assert.equal(codeOf(await store(error("email_invalid", "", {}, 400))), "gateway_misconfigured");
     assert.equal(codeOf(await store(error("invalid_cvc", "", {}, 400))), "incorrect_cvc");
-    assert.equal(codeOf(await clover.lookUp!(traceOf(storing()), ioWith([LOST]))), "absent");
+    assert.deepEqual(await clover.lookUp!(traceOf(storing()), ioWith([LOST])), { outcome: "absent", mayBeStored: true });
   });
 
   test("a card that its issuer refuses is taken out of the vendor's keeping; a hold that stays is told to the operator", async () => {
@@ -366,10 +366,11 @@ describe("clover responses", () => {
     const io = ioWith([page([HOLD]), RELEASED]);
     assert.equal((await clover.lookUp!(trace, io)).outcome, "approved");
     assert.deepEqual(pathsOf(io), ["GET /v1/charges", "POST /v1/refunds"]);
-    assert.equal((await clover.lookUp!(trace, ioWith([page([])]))).outcome, "absent");
+    assert.deepEqual(await clover.lookUp!(trace, ioWith([page([])])), { outcome: "absent", mayBeStored: true });
     const removal = ioWith([page([{ ...HOLD, amount_refunded: 100 }]), answered(200, {})]);
     assert.equal((await clover.void!(trace, removal)).outcome, "voided");
     assert.deepEqual(pathsOf(removal), ["GET /v1/charges", "DELETE /v1/customers/SSHHCDEXTF550/sources/ND2EFTHF8HM34"]);
+    assert.equal((await clover.void!(trace, ioWith([page([]), answered(200, {})]))).outcome, "voided", "without its hold too");
   });
 });
 

@@ -40,7 +40,9 @@ export const gateway = kit.defineGateway({
   lookUp: async (attempt, io) => (await search(attempt, io)).found,
   void: async (attempt, io) => {
     const { found, notes } = await search(attempt, io);
-    return kit.reversal(found, async ({ processor }) => {
+    // A card whose ids were noted is stored, also where the hold that was to verify it is not there.
+    const isStored = found.outcome === "absent" && found.mayBeStored && notes["customer"] !== undefined;
+    return kit.reversal(isStored ? kept(notes["customer"] ?? "") : found, async ({ processor }) => {
       if (attempt.mode === "charge") return refunded({ ...attempt, notes }, io, processor["clover_charge_id"] ?? "");
       const { customer = "", source } = notes;
       if (source === undefined) return false;
@@ -120,9 +122,9 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const ready = await prepared(order, io);
   if (kit.isOutcome(ready)) return ready;
   const create = () => requests.createCustomer(order, io.settings, ready.token);
-  const answer = await kit.sendWithKey(io, create, { effect: "nothing", judge: responses.judge });
+  const answer = await kit.sendWithKey(io, create, { effect: "money", judge: responses.judge, recorded: () => true });
   const stored = kit.isOutcome(answer) ? answer : responses.readCustomer(answer);
-  if (kit.isOutcome(stored)) return stored;
+  if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.LOST_STORE;
   await io.note({ ...stored });
   if (!io.settings.options.verify) return kept(stored.customer);
   return verified(order, io, await pay(order, io, stored.customer, ready.payerIp), stored);
@@ -152,8 +154,7 @@ async function verified(subject: kit.Noted<Subject>, io: Io, held: Outcome, { cu
 async function search(attempt: AttemptTrace, io: Io): Promise<{ found: LookUpResult; notes: AttemptTrace["notes"] }> {
   const { customer } = attempt.notes;
   const ended = (found: LookUpResult) => ({ found, notes: attempt.notes });
-  // A lost customer cannot be found again; no money moved.
-  if (attempt.mode === "tokenize" && customer === undefined) return ended(kit.absent);
+  if (attempt.mode === "tokenize" && customer === undefined) return ended(kit.perhapsStored);
   if (attempt.mode === "tokenize" && !io.settings.options.verify) return ended(kept(customer ?? ""));
   const mine = await kit.allPages(undefined, async (cursor: string | undefined) =>
     responses.readPage(await io.send(requests.listCharges(io.settings, cursor)), attempt),
@@ -173,7 +174,8 @@ async function stateOf(mine: readonly kit.JsonObject[], attempt: AttemptTrace, i
     states.push(state.outcome === "pending" ? kit.pending : await follow(attempt, io, state));
   }
   const found = kit.theStanding(states);
-  const isDecided = found.outcome === "approved" || found.outcome === "declined";
-  if (attempt.mode === "charge" || !isDecided) return found;
+  if (attempt.mode === "charge") return found;
+  if (found.outcome === "absent") return kit.perhapsStored;
+  if (found.outcome !== "approved" && found.outcome !== "declined") return found;
   return verified(attempt, io, found, { customer: customer ?? "", ...(source !== undefined && { source }) });
 }

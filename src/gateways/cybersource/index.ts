@@ -103,8 +103,7 @@ function tokenize(order: Order, io: Io): Promise<Outcome> {
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
-  if (attempt.mode === "tokenize")
-    return kit.declined("gateway_unavailable", { reason: "a lost identifier is not in the search; no money moved" });
+  if (attempt.mode === "tokenize") return kit.perhapsStored;
   const states = responses.readSearch(await io.send(requests.search(attempt, io.settings, io)), attempt);
   if (kit.isOutcome(states)) return states;
   const settled: Outcome[] = [];

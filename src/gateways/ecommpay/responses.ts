@@ -90,7 +90,7 @@ export type PaymentState =
   | { outcome: "excess"; amount: number | "hold"; refusal: Declined };
 
 /** The payment of a status answer, or why there is none. Only a message with the vendor's signature says anything about one. */
-function paymentIn(answer: GatewayAnswer, subject: Subject, settings: Settings): kit.JsonObject | LookUpResult {
+function paymentIn(answer: GatewayAnswer, subject: Subject, settings: Settings): kit.JsonObject | typeof kit.absent | Unknown {
   const body = answer.kind === "answered" ? kit.readJson(answer.body) : null;
   if (answer.kind !== "answered" || body === null) return kit.unknown("the vendor did not answer the look-up");
   const payment = body["payment"];

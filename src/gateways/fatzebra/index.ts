@@ -34,7 +34,7 @@ export const gateway = kit.defineGateway({
   lookUp,
   void: async (attempt, io) =>
     // A stored card cannot be taken out by this interface.
-    attempt.mode === "charge" ? voidPurchase(attempt, io) : { outcome: "nothing to void" },
+    attempt.mode === "charge" ? voidPurchase(attempt, io) : kit.perhapsStored,
 });
 
 /** The payer's address. In the sandbox any will do; with live money nothing is made up. */

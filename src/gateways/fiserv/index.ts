@@ -101,11 +101,7 @@ function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
 }
 
 async function lookUp(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult> {
-  if (attempt.mode === "tokenize") {
-    return kit.declined("gateway_unavailable", {
-      reason: "a lost token cannot be found again; no money moved, the card is to be given again",
-    });
-  }
+  if (attempt.mode === "tokenize") return kit.perhapsStored;
   const found = responses.readLookUp(await io.send(requests.readPayment(io.settings, io, attempt.reference)), attempt);
   return kit.isDuplicate(found) ? ofOrder(attempt, io) : settled(attempt, io, found);
 }

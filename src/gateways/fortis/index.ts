@@ -97,15 +97,14 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
       io,
       await kit.storeAgain(io, async () => responses.readToken(await io.send(requests.store(order, settings, nextId())))),
     );
-  const verified = await kit.storeAgain(io, verify);
+  const verified = await kit.verifyAgain(io, verify);
   if (verified.outcome !== "approved") return verified;
   const id = verified.processor["fortis_transaction_id"] ?? "";
   return kit.noted(io, await kit.storeAgain(io, async () => responses.readToken(await io.send(requests.storeVerified(settings, id)))));
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
-  if (attempt.mode === "tokenize")
-    return kit.declined("gateway_unavailable", { reason: "a lost token cannot be found again; no money moved" });
+  if (attempt.mode === "tokenize") return kit.perhapsStored;
   return follow(io, responses.readFound(await io.send(requests.find(attempt, io.settings)), attempt), attempt.notes);
 }
 
@@ -119,7 +118,7 @@ async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
 async function removeToken({ notes }: AttemptTrace, io: Io): Promise<VoidResult> {
   // Attempts of the version before have the id as `token`.
   const { token: before, fortis_token_id: token = before } = notes;
-  if (token === undefined) return { outcome: "nothing to void" };
+  if (token === undefined) return kit.perhapsStored;
   const answer = await kit.ask(io, requests.deleteToken(io.settings, token));
   return answer?.status === 204 || answer?.status === 404 ? { outcome: "voided" } : kit.unknown("the stored card could not be removed");
 }

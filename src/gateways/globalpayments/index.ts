@@ -54,9 +54,14 @@ const judge = (answer: kit.Answered): kit.Repeat => {
   return byStatus === "final" && kit.readJson(answer.body) === null ? "perhaps done" : byStatus;
 };
 
-/** The same key until the answer is final, with another token when the vendor no longer takes this one. */
-async function send(io: Io, build: (token: AccessToken) => GatewayRequest, effect: kit.Effect): Promise<kit.Answered | Declined | Unknown> {
-  const rule = { effect, judge, recorded: ({ status }: kit.Answered) => status === 200 || status === 409 };
+/** The same key until the answer is final, with another token when the vendor no longer takes this one. A store may be refused after a lost try: no money moved. */
+async function send(
+  io: Io,
+  build: (token: AccessToken) => GatewayRequest,
+  effect: kit.Effect | "store",
+): Promise<kit.Answered | Declined | Unknown> {
+  const recorded = ({ status }: kit.Answered) => effect === "store" || status === 200 || status === 409;
+  const rule = { effect: effect === "store" ? ("money" as const) : effect, judge, recorded };
   for (const renew of [false, true]) {
     const token = await io.accessToken(mint(io), { renew });
     if (kit.isOutcome(token)) return token;
@@ -94,14 +99,14 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 }
 
 async function store(order: Order, io: Io): Promise<Outcome> {
-  const answer = await send(io, (token) => requests.store(order, io.settings, token), "nothing");
+  const answer = await send(io, (token) => requests.store(order, io.settings, token), "store");
   const stored = kit.isOutcome(answer) ? answer : responses.readStored(answer);
   if (typeof stored === "string") return kit.approved({ globalpayments_payment_method_id: stored });
-  return stored.outcome === "declined" ? stored : kit.declined("gateway_unavailable");
+  return stored.outcome === "declined" ? stored : kit.LOST_STORE;
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
-  if (attempt.mode === "tokenize") return kit.declined("processing_error", { reason: "a lost store cannot be looked up; it took nothing" });
+  if (attempt.mode === "tokenize") return kit.perhapsStored;
   const answer = await kit.sendWithToken(io, mint(io), (token) =>
     requests.findTransactions(attempt, io.settings, token, attempt.startedAtMs),
   );

@@ -61,6 +61,8 @@ export function unknown(reason: string): Unknown {
 }
 
 export const absent = { outcome: "absent" } as const satisfies LookUpResult;
+/** A card that may be stored all the same. */
+export const perhapsStored = { outcome: "absent", mayBeStored: true } as const satisfies LookUpResult;
 export const pending = { outcome: "pending" } as const satisfies LookUpResult;
 
 /** Tells an outcome from the other things that a step of an adapter may return: an id, an answer's body, a token. */

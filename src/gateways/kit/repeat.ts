@@ -74,13 +74,26 @@ const STORE_AGAIN_MS: readonly number[] = [1_000, 3_000];
 
 /** Stores a card at a vendor without a key for it: it moves no money, so it is simply sent again while its answer is lost. */
 export async function storeAgain(io: Pick<GatewayIo, "wait">, store: () => Promise<Outcome>): Promise<Outcome> {
+  return (await whileLost(io, store)) ?? LOST_STORE;
+}
+
+/** The same for a verification after which nothing is stored yet. */
+export async function verifyAgain(io: Pick<GatewayIo, "wait">, verify: () => Promise<Outcome>): Promise<Outcome> {
+  return (await whileLost(io, verify)) ?? declined("gateway_unavailable", { reason: NO_ANSWER });
+}
+
+async function whileLost(io: Pick<GatewayIo, "wait">, send: () => Promise<Outcome>): Promise<Outcome | null> {
   for (const pause of [...STORE_AGAIN_MS, null]) {
-    const outcome = await store();
+    const outcome = await send();
     if (outcome.outcome !== "unknown") return outcome;
     if (pause === null || !(await io.wait(pause))) break;
   }
-  return declined("gateway_unavailable", { reason: "no answer to storing the card; no money can have moved" });
+  return null;
 }
+
+const NO_ANSWER = "no answer to storing the card; no money can have moved";
+/** A card whose storing was never answered, however often it was asked for. */
+export const LOST_STORE: Declined = { ...declined("gateway_unavailable", { reason: NO_ANSWER }), mayBeStored: true };
 
 /** Pauses between polls; the last one goes on. */
 const POLL_MS: readonly number[] = [1_000, 2_000, 3_000, 5_000];

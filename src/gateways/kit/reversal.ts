@@ -1,5 +1,5 @@
 import type { Approved, AttemptTrace, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
-import { absent, unknown } from "./outcomes.ts";
+import { unknown } from "./outcomes.ts";
 import type { Answered } from "./triage.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { Answered } from "./triage.ts";
  * never called for a payment that is not known to stand.
  */
 export async function reversal(found: LookUpResult, reverse: (approved: Approved) => Promise<boolean>): Promise<VoidResult> {
-  if (found.outcome === "absent") return absent;
+  if (found.outcome === "absent") return found;
   if (found.outcome === "declined") return { outcome: "nothing to void" };
   if (found.outcome !== "approved") return unknown("what there is to void is not known");
   return (await reverse(found)) ? { outcome: "voided" } : unknown("the payment could not be voided");

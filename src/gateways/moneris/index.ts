@@ -85,7 +85,8 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
   // Attempts of the version before have the id as `txn`.
   const { purchase, txn: before, moneris_txn_id: txn = before } = attempt.notes;
-  if (attempt.mode === "tokenize" || !purchase) return { outcome: "nothing to void" };
+  if (attempt.mode === "tokenize") return kit.perhapsStored;
+  if (!purchase) return { outcome: "nothing to void" };
   if (!txn) return kit.unknown("a purchase whose id was lost cannot be voided");
   const steps = {
     void: () => requests.correct(attempt, io.settings, txn),

@@ -124,7 +124,7 @@ function wordOf(state: State | undefined): Outcome | null {
 function verify(order: Order, io: Io): Promise<Outcome> {
   const account = requests.accountOf(order, io.settings);
   let round = 0;
-  return kit.storeAgain(io, async () => {
+  return kit.verifyAgain(io, async () => {
     round += 1;
     const verification: Subject = { ...order, reference: requests.verificationRef(order, round) };
     const answer = await io.send(requests.verify(order, io.settings, round));

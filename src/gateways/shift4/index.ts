@@ -36,7 +36,7 @@ export const gateway = kit.defineGateway({
   tokenize,
   lookUp,
   void: async (attempt, io) =>
-    kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
+    kit.reversal(storedOr(await lookUp(attempt, io), attempt), async ({ processor }) => {
       const { shift4_charge_id: charge = "", shift4_customer_id: customer = "" } = processor;
       const { answer, final } = await kit.sendUntilFinal(io, () =>
         attempt.mode === "charge" ? requests.refund(attempt, io.settings, charge) : requests.deleteCustomer(io.settings, customer),
@@ -73,9 +73,9 @@ async function follow(subject: Subject, io: Shift4Io, first: ChargeState): Promi
 }
 
 async function tokenize(order: Order, io: Shift4Io): Promise<Outcome> {
-  const created = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings), { effect: "nothing" });
+  const created = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings), { effect: "money", recorded: () => true });
   const stored = kit.isOutcome(created) ? created : responses.readCustomer(created);
-  if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.declined("gateway_unavailable");
+  if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.LOST_STORE;
   await io.note(stored);
   if (!io.settings.options.verify) return kept(stored);
   const answer = await kit.sendWithKey(io, () => requests.hold(order, io.settings, stored.customer, stored.card), {
@@ -102,6 +102,12 @@ async function isReleased(subject: Subject, io: Shift4Io, hold: string): Promise
   return final && responses.isSentBack(answer);
 }
 
+/** A card whose ids were noted is stored, also where the hold that was to verify it is not there. */
+function storedOr(found: LookUpResult, { notes: { customer, card } }: AttemptTrace): LookUpResult {
+  const isStored = found.outcome === "absent" && found.mayBeStored && customer !== undefined && card !== undefined;
+  return isStored ? kept({ customer, card }) : found;
+}
+
 function kept({ customer, card }: { customer: string; card: string }, reason?: string): Outcome {
   return kit.approved({ shift4_customer_id: customer, shift4_card_id: card }, reason === undefined ? {} : { reason });
 }
@@ -109,15 +115,17 @@ function kept({ customer, card }: { customer: string; card: string }, reason?: s
 /** The attempt's one charge, by its id where that is known, else by its metadata; for a stored card the hold that verified it. */
 async function lookUp(attempt: AttemptTrace, io: Shift4Io): Promise<LookUpResult> {
   const { customer, card } = attempt.notes;
-  if (attempt.mode === "tokenize" && (customer === undefined || card === undefined)) return kit.absent;
+  if (attempt.mode === "tokenize" && (customer === undefined || card === undefined)) return kit.perhapsStored;
+  if (attempt.mode === "tokenize" && !io.settings.options.verify) return kept({ customer: customer ?? "", card: card ?? "" });
   const known = attempt.notes["shift4_charge_id"] ?? attempt.notes["charge"];
   const mine =
     known === undefined ? await listed(attempt, io) : responses.readKnown(await io.send(requests.readCharge(io.settings, known)), known);
   if (mine === null) return kit.unknown("Shift4 did not answer the look-up, or there are too many payments to look through");
   const states = mine.map((item) => responses.chargeState(item, attempt));
   const found = kit.theStanding(states.map((state) => (state.outcome === "pending" ? kit.pending : state)));
-  const isDecided = found.outcome === "approved" || found.outcome === "declined";
-  if (attempt.mode === "charge" || !isDecided) return found;
+  if (attempt.mode === "charge") return found;
+  if (found.outcome === "absent") return kit.perhapsStored;
+  if (found.outcome !== "approved" && found.outcome !== "declined") return found;
   return verified(attempt, io, found, { customer: customer ?? "", card: card ?? "" });
 }
 

@@ -240,7 +240,32 @@ describe("shift4 responses", () => {
     const found = await shift4.lookUp!(traceOf(storing, notes), io);
     assert.deepEqual(found.outcome === "approved" && found.processor, STORED);
     assert.equal(io.sent[1]?.body, '{"chargeId":"char_hold"}');
-    assert.equal((await shift4.lookUp!(traceOf(storing), io)).outcome, "absent");
+    // A customer whose answer was lost, and one whose hold is not there, may be stored all the same.
+    const perhapsStored = { outcome: "absent", mayBeStored: true };
+    assert.deepEqual(await shift4.lookUp!(traceOf(storing), io), perhapsStored);
+    const none = answered(200, { list: [], hasMore: false });
+    assert.deepEqual(await shift4.lookUp!(traceOf(storing, notes), ioWith([none])), perhapsStored);
+    const removal = ioWith([none, answered(200, { id: CUSTOMER.id })]);
+    assert.equal((await shift4.void!(traceOf(storing, notes), removal)).outcome, "voided");
+    assert.match(removal.sent[1]?.request.url ?? "", /\/customers\/cust_/);
+  });
+
+  test("a customer whose every answer is lost fails, and may be stored; one that is refused, or never sent, is not (I4)", async () => {
+    const store = async (...answers: GatewayAnswer[]) => {
+      const outcome = await shift4.tokenize(storing, ioWith(answers));
+      return [codeOf(outcome), outcome.outcome === "declined" && outcome.mayBeStored === true];
+    };
+    assert.deepEqual(await store(LOST), ["gateway_unavailable", true]);
+    assert.deepEqual(await store({ kind: "not sent", reason: "connection refused" }), ["gateway_unavailable", false]);
+  });
+
+  test("a card that was stored without a verification is found by the ids that were noted, and a void takes it away", async () => {
+    const trace = traceOf(storing, { customer: CUSTOMER.id, card: CUSTOMER.defaultCardId });
+    const io = ioWith([], { options: { verify: false } });
+    assert.deepEqual(await shift4.lookUp!(trace, io), { outcome: "approved", capture: "captured", processor: STORED });
+    const removal = ioWith([answered(200, { id: CUSTOMER.id })], { options: { verify: false } });
+    assert.equal((await shift4.void!(trace, removal)).outcome, "voided");
+    assert.equal(removal.sent[0]?.request.method, "DELETE");
   });
 
   test("a verification whose hold was released already is not released again", async () => {

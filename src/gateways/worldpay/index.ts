@@ -68,8 +68,7 @@ function tokenize(order: Order, io: Io): Promise<Outcome> {
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
-  if (attempt.mode === "tokenize")
-    return kit.declined("gateway_unavailable", { reason: "a lost token cannot be found again; no money moved" });
+  if (attempt.mode === "tokenize") return kit.perhapsStored;
   const found = responses.readPayments(await io.send(requests.findPayments(attempt, io.settings)), attempt, io.clock.now());
   if (found === null) return kit.unknown("Worldpay did not answer the look-up");
   const read: LookUpResult[] = [];
