@@ -113,12 +113,14 @@ test("two legs play to each other and each hears the other's prompt whole", asyn
   const a = await engine.open({ capture: true });
   const b = await engine.open({ capture: true });
   t.after(() => Promise.all([a.close(), b.close()]));
+  // What is silent is left out: where a starved thread is late, silence stands in for the packet that has not come.
+  const sounds = (ulaw: Uint8Array) => [...ulaw].filter((code) => code !== ULAW_SILENCE);
+  const sent = sounds(speech);
   const received: number[] = [];
   const done = new Promise<void>((resolve) => {
     b.on.audio = (ulaw) => {
-      received.push(...ulaw);
-      const start = received.findIndex((code) => code !== ULAW_SILENCE) - 1;
-      if (start >= 0 && received.length >= start + speech.length + 160) resolve();
+      received.push(...sounds(ulaw));
+      if (received.length >= sent.length) resolve();
     };
   });
   engine.loadClip("tone", speech);
@@ -128,8 +130,7 @@ test("two legs play to each other and each hears the other's prompt whole", asyn
   a.play("prompt", [{ clip: "tone" }]);
   assert.deepEqual(await played, ["prompt"]);
   await done;
-  const start = received.findIndex((code) => code !== ULAW_SILENCE) - 1;
-  assert.deepEqual(received.slice(start, start + speech.length), [...speech]);
+  assert.deepEqual(received, sent);
 });
 
 test("a clip that was unloaded is played no more, but where it is being played it is heard to its end", async (t) => {
