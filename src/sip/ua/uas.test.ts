@@ -315,7 +315,9 @@ test("INFO delivers keys, and what is no key is answered 415 (R-226)", async () 
   assert.equal((await ask({ method: "INFO", headers: inside, cseq: 4 })).status, 200);
   assert.equal((await ask({ method: "INFO", headers, body: "Signal=hello", cseq: 5 })).status, 415);
   assert.equal((await ask({ method: "INFO", headers: { ...inside, "Content-Type": "text/plain" }, body: "1", cseq: 6 })).status, 415);
-  assert.deepEqual(keys, [4, 11]);
+  const nortel = { ...inside, "Content-Type": "application/vnd.nortelnetworks.digits" };
+  assert.equal((await ask({ method: "INFO", headers: nortel, body: "p=Digit-Collection\r\ny=Digits\r\nd=*\r\n", cseq: 7 })).status, 200);
+  assert.deepEqual(keys, [4, 11, 10]);
 });
 
 test("a retransmitted INFO is one key, and one of a new transaction another, whatever its number in the dialog", async () => {
