@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { createIdentity } from "#simulators/tls.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { respond, type SipRequest } from "../grammar/message.ts";
 import type { CallDialog } from "./call-dialog.ts";
 import { agentAndPeer, ANSWER, type Changes, OFFER, rawTcp, rawUdp, requestText, testAgent } from "./testing.ts";
 import type { UserAgentOptions } from "./user-agent.ts";
 
+const own = createIdentity(["127.0.0.1"]);
+const tls = { port: 0, certificate: { cert: own.cert, key: own.key, clientCa: null }, serverCa: [own.ca] };
 const closers: (() => Promise<void>)[] = [];
 after(async () => {
   for (const close of closers.toReversed()) await close();
@@ -443,7 +446,7 @@ test("over UDP a peer whose Contact cannot be sent to gets our BYE where its INV
   }
   // What asks for TLS on every hop goes by no other way.
   for (const place of ["192.0.2.9", "pbx.invalid"]) {
-    const { dialog, peer } = await called(options, { Contact: `<sips:me@${place}>` });
+    const { dialog, peer } = await called({ ...options, tls }, { Contact: `<sips:me@${place}>` });
     await dialog.bye();
     assert.deepEqual(peer.requests.waiting, [], place);
   }
@@ -526,7 +529,7 @@ test("a Contact of a transport that is not spoken here is talked to where its IN
   await peer.close();
   await made.agent.stop();
   // What asks for TLS on every hop goes by no other way.
-  const sips = await called({}, { Contact: "<sips:me@192.0.2.9;transport=ws>" });
+  const sips = await called({ tls }, { Contact: "<sips:me@192.0.2.9;transport=ws>" });
   await sips.dialog.bye();
   assert.deepEqual(sips.peer.requests.waiting, []);
 });
