@@ -83,6 +83,17 @@ test("a text of more than half a million values is refused where the next one be
   assert.equal(faultOf(list(500_001)).offset, 2 * 500_000 - 1);
 });
 
+test("names that are all different are refused at the twelve-thousand-and-first: an object of megabytes of them holds the thread up for seconds (R-438)", () => {
+  const object = (names: number, first = 0) =>
+    `{${Array.from({ length: names }, (_, index) => `"${String(first + index).padStart(6, "k")}":0`).join(",")}}`;
+  assert.equal(Object.keys(parseJson(object(12_000)) as object).length, 12_000);
+  assert.equal(faultOf(object(12_001)).offset, "{".length + 12_000 * '"kkkkk0":0,'.length);
+  assert.throws(() => parseJson(`[${object(6_000)},${object(6_001, 6_000)}]`), JsonError);
+  // A transcript has the same few names in each of its words.
+  const same = `[${Array.from({ length: 100_000 }, () => '{"word":"a","start":0}').join(",")}]`;
+  assert.equal((parseJson(same) as unknown[]).length, 100_000);
+});
+
 test("megabytes of escapes are read at the pace of JSON.parse, not one by one (R-438)", () => {
   for (const escape of ["\\n", "\\u0041"]) {
     const text = `"${escape.repeat(8e6 / escape.length)}"`;

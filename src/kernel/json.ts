@@ -39,6 +39,10 @@ export interface JsonOptions {
 
 /** More than any call's transcript has: eight megabytes of nothing but numbers would hold the thread up for a second, and take a gigabyte. */
 const MOST_VALUES = 500_000;
+/** Different names of members, in all: each costs as much as ten values. No call has as many. */
+const MOST_NAMES = 12_000;
+/** With its colon, value and comma. A text that is too short for more names need not have them counted. */
+const SHORTEST_MEMBER = '"a":0,'.length;
 const DEFAULTS: JsonOptions = { duplicateKeys: "last wins", numbers: "double", maxDepth: 64 };
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const BACKSLASH = 0x5c;
@@ -68,6 +72,7 @@ export function parseJsonBytes(bytes: Uint8Array, options: Partial<JsonOptions> 
 export function parseJson(text: string, options: Partial<JsonOptions> = {}): JsonValue {
   const settings = { ...DEFAULTS, ...options };
   let [at, values] = [0, 0];
+  const names = text.length > MOST_NAMES * SHORTEST_MEMBER ? new Set<string>() : null;
 
   /** Takes what the sticky `pattern` matches here, which may be nothing. */
   const match = (pattern: RegExp): string => {
@@ -131,6 +136,7 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
       if (text[at] !== '"') throw new JsonError(at, "no key in double quotes");
       const keyAt = at;
       const key = string();
+      if (names && names.add(key).size > MOST_NAMES) throw new JsonError(keyAt, "too many names");
       space();
       if (text[at] !== ":") throw new JsonError(at, "no colon after a key");
       at++;

@@ -8,6 +8,7 @@ import type { CallDialog, IncomingCall, SipRequest } from "#src/sip/index.ts";
 import type { Admission, CallMedia } from "./admit.ts";
 import { CodeAsking, type CodeQuestion } from "./code-question.ts";
 import { Collection } from "./collection.ts";
+import { outlast } from "./outlast.ts";
 import { followReoffers, holdTo } from "./reoffer.ts";
 import type { Peer } from "./dial.ts";
 import { tellUnreached, transferBack } from "./transfer.ts";
@@ -76,7 +77,8 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     await collection.stop();
     cancelLimit = deps.clock.after(LONGEST_ENDING_MS, () => collection.hangUp());
     // What is still to be written of an overdue charge is written when the call is over.
-    const ending = END[collection.isOverdue ? "done" : reason](session.id, deps)
+    const write = END[collection.isOverdue ? "done" : reason];
+    const ending = outlast(() => write(session.id, deps), collection.hungUp, deps)
       .then(() => takeBack(call.request, admission, dialog!, collection, cancelLimit, deps))
       .catch(async (error: unknown) => {
         await tellNotTakenBack(admission, collection, deps).catch(() => {});
@@ -169,12 +171,12 @@ async function takeBack(
   joined: () => void,
   deps: CallDeps,
 ): Promise<void> {
-  const session = await deps.sessions.find(deps.database.db, id);
+  const session = await outlast(() => deps.sessions.find(deps.database.db, id), signal, deps);
   const caller = { speaking: speakingOf(project, deps), leg, dialog, peer: peerOf(request), spoken, signal, joined };
   if (session) await transferBack({ session, ...caller }, deps);
 }
 
-/** Without the database nobody can be called: the caller, who was not told goodbye, is not left to wonder. */
+/** The database stays away, and without it nobody can be called: the caller, who was not told goodbye, is not left to wonder. */
 async function tellNotTakenBack(
   { session, project, leg }: Admission,
   { finished: spoken, hungUp: signal }: Collection,

@@ -6,6 +6,7 @@ import type { Session } from "#src/sessions/index.ts";
 import type { CallDialog, InviteFailed, OutgoingCall } from "#src/sip/index.ts";
 import { type Destination, isEncrypted, redirection } from "./destination.ts";
 import { newLocalMedia } from "./local-media.ts";
+import { outlast } from "./outlast.ts";
 import { transferHeaders } from "./transfer-headers.ts";
 import type { CallDeps } from "./types.ts";
 
@@ -103,7 +104,7 @@ async function call(
   const { settings, media, userAgent } = deps;
   const { trunks } = settings;
   const { target, via, avoidsTrunks } = destination;
-  const from = await presentedAs(session.projectId, deps);
+  const from = await outlast(() => presentedAs(session.projectId, deps), signal, deps);
   const leg = await media.open();
   const local = newLocalMedia(leg.port, isEncrypted(destination), deps);
   let outgoing: OutgoingCall | null = null;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { sql } from "kysely";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { APPROVED, declined, LOST } from "#src/payments/testing.ts";
 import { type Log, startLease } from "#src/platform/index.ts";
@@ -181,6 +182,48 @@ test("a caller who cannot be taken back because the database is away is told so,
   for (let looks = 0; looks < 100 && (await current()).transferStatus === null; looks++) await turn();
   assert.equal((await current()).transferStatus, "failed");
 });
+
+for (const step of ["the session is read", "the project is read", "the transfer is counted", "the project's number is read"] as const) {
+  test(`a database that is away for some seconds when ${step} delays the transfer, and does not end it (R-320, R-323)`, async () => {
+    const { deps, sessions, database } = fixture;
+    let away = 0;
+    let isWaiting = false;
+    /** `result`, or at this step its loss: what was asked for is done, and only the answer to it lost. */
+    const losing = async <R>(at: typeof step, result: Promise<R>): Promise<R> => {
+      const found = await result;
+      if (at !== step || away === 0) return found;
+      away--;
+      isWaiting = true;
+      throw Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
+    };
+    const { projects } = deps;
+    const { call, leg, userAgent, passes, over, current } = await inCall(pays, {
+      sessions: { ...sessions, find: (...asked) => losing("the session is read", sessions.find(...asked)) },
+      projects: {
+        ...projects,
+        projectById: (...asked) => losing("the project is read", projects.projectById(...asked)),
+        numbersOf: (...asked) => losing("the project's number is read", projects.numbersOf(...asked)),
+      },
+      database: { ...database, transaction: (work) => losing("the transfer is counted", database.transaction(work)) },
+    });
+    fixture.gateway.onCharge = async () => {
+      away = 2;
+      return APPROVED;
+    };
+    for (let turns = 0; turns < 100_000 && userAgent.invitations.length === 0; turns++) {
+      await turn();
+      if (isWaiting) passes(1_000);
+      isWaiting = false;
+    }
+    assert.deepEqual([userAgent.invitations.length, away], [1, 0]);
+    const { rows } = await sql`select from transfers where session_id = ${call.callId} and ended_at is null`.execute(database.db);
+    assert.equal(rows.length, 1);
+    userAgent.refuse(486);
+    while (leg.played.at(-1) === TONE) await turn();
+    await over();
+    assert.equal((await current()).transferStatus, "busy");
+  });
+}
 
 test("how a transfer ended is written when the database is back, and the caller waits for no database (R-321)", async () => {
   let isAway = true;

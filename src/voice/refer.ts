@@ -4,6 +4,7 @@ import { parseCallback } from "#src/checkout/index.ts";
 import type { CallDialog } from "#src/sip/index.ts";
 import type { Destination } from "./destination.ts";
 import { type Caller, presentedAs, RING_MS, STATUS_OF, type Unanswered } from "./dial.ts";
+import { outlast } from "./outlast.ts";
 import { playToEnd } from "./playback.ts";
 import { ringingTone } from "./ringing-tone.ts";
 import { transferHeaders } from "./transfer-headers.ts";
@@ -34,7 +35,7 @@ export async function refer(target: string, country: string, caller: Caller, dep
   await playToEnd(leg, clips, signal);
   if (signal.aborted) return "caller_hung_up";
   leg.play("ringing", ringingTone(country, RING_MS));
-  const by = await presentedAs(session.projectId, deps);
+  const by = await outlast(() => presentedAs(session.projectId, deps), signal, deps);
   crashPoint("transfer_referring");
   const outcome = await dialog.refer({ to: withHeaders(target, transferHeaders(session)), by, timeoutMs: RING_MS });
   leg.stopPlayback();

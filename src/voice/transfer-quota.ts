@@ -30,7 +30,9 @@ export function beginTransfer(
 ): Promise<{ id: number } | "at once" | "per day"> {
   return database.transaction(async (tx) => {
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
-    await sql`delete from transfers where started_at < clock_timestamp() - ${KEPT}::interval`.execute(tx);
+    // A session has one transfer: one that is open was begun by this call, and the answer to its commit lost.
+    await sql`delete from transfers where started_at < clock_timestamp() - ${KEPT}::interval
+      or (session_id = ${sessionId} and owner = ${owner} and ended_at is null)`.execute(tx);
     const { rows } = await sql<{ running: number; today: number }>`
       select
         (select count(*) from transfers

@@ -5,6 +5,7 @@ import type { Session } from "#src/sessions/index.ts";
 import { bridge } from "./bridge.ts";
 import { type Destination, destinationOf } from "./destination.ts";
 import { type Caller, dial, RING_MS, type Target, type Unanswered } from "./dial.ts";
+import { outlast } from "./outlast.ts";
 import { playToEnd } from "./playback.ts";
 import { refer, referTarget } from "./refer.ts";
 import { ringingTone } from "./ringing-tone.ts";
@@ -36,9 +37,9 @@ export async function transferBack(caller: Caller, deps: CallDeps): Promise<void
  * else by a call of our own. The bridge is over, or the caller is with the target, when it resolves with `completed`.
  */
 async function attempt(callback: string, caller: Caller, deps: CallDeps): Promise<TransferStatus> {
-  const { session } = caller;
+  const { session, signal } = caller;
   const { database, projects, settings, log } = deps;
-  const project = await projects.projectById(database.db, session.projectId);
+  const project = await outlast(() => projects.projectById(database.db, session.projectId), signal, deps);
   const destination = project ? destinationOf(callback, project, settings.trunks) : "not allowed";
   const referred =
     project?.voice.transfer.mode === "refer" && destination !== "not allowed" ? referTarget(callback, destination, caller) : null;
@@ -51,7 +52,7 @@ async function attempt(callback: string, caller: Caller, deps: CallDeps): Promis
     return "failed";
   }
   const counted = { sessionId: session.id, projectId: session.projectId, owner: settings.owner };
-  const transfer = await beginTransfer(database, counted, settings.transfers);
+  const transfer = await outlast(() => beginTransfer(database, counted, settings.transfers), signal, deps);
   if (typeof transfer === "string") {
     log.warn("transfer_limit_reached", { session: session.id, project: session.projectId, reason: transfer });
     return "failed";

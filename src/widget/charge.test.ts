@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { ManualClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { declined, FakeGateway, testCard, testProcess } from "#src/payments/testing.ts";
 import { silentLog } from "#src/platform/index.ts";
 import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
-import { createWidget, type Widget } from "./index.ts";
+import { createWidget, type Widget, type WidgetDeps } from "./index.ts";
 import { createNonces } from "./nonce.ts";
-import { beginTry } from "./tries.ts";
+import { beginTry, triesOf } from "./tries.ts";
 
 const KEY = new Uint8Array(32).fill(9);
 const nonces = createNonces(KEY, systemRandom);
@@ -20,12 +21,16 @@ before(async () => {
 after(() => fixture.close());
 beforeEach(() => {
   gateway = new FakeGateway();
+  widget = widgetWith({});
+});
+
+function widgetWith(changes: Partial<WidgetDeps>): Widget {
   const { database, sessions } = fixture;
   const { payments, clock } = testProcess(fixture, gateway.gateway());
   const projects = { projectById: async () => null };
   const own = { random: systemRandom, owner: "process-1", log: silentLog, key: KEY, publicUrl: () => "http://127.0.0.1:8080" };
-  widget = createWidget({ ...own, database, sessions, projects, payments, clock });
-});
+  return createWidget({ ...own, database, sessions, projects, payments, clock, ...changes });
+}
 
 const pay = (sessionId: string) => widget.charge({ sessionId, nonce: nonces.issue(sessionId), card: testCard(), customerIp: null });
 const resultOf = async (id: string) => {
@@ -58,4 +63,33 @@ test("a try that began in time keeps another one waiting, also after the session
   await fixture.expireIn(id, -1);
   assert.equal((await pay(id)).kind, "busy");
   assert.equal((await sessions.find(database.db, id))?.phase, "collecting");
+});
+
+test("a try whose first commit loses its answer lets the next one in at once, or as soon as the database is there: nothing was sent (R-282, R-283)", async () => {
+  const { database } = fixture;
+  const lost = Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
+  const isBusy = async (id: string) => (await triesOf(database.db, id, null)).busy;
+  for (const awayFor of [0, 2]) {
+    const { id } = await fixture.create({ channel: "widget" });
+    const clock = new ManualClock();
+    let asked = 0;
+    const losing: typeof database = {
+      ...database,
+      get db() {
+        if (asked++ < awayFor) throw lost;
+        return database.db;
+      },
+      transaction: async (work) => {
+        await database.transaction(work);
+        throw lost;
+      },
+    };
+    const losingWidget = widgetWith({ database: losing, clock });
+    const charge = { sessionId: id, nonce: nonces.issue(id), card: testCard(), customerIp: null };
+    await assert.rejects(losingWidget.charge(charge), lost);
+    if (awayFor > 0) assert.equal((await pay(id)).kind, "busy");
+    // Each look takes a round of the database's, and the clock's tasks a turn of the event loop.
+    for (let looks = 0; looks < 100 && (await isBusy(id)); looks++) clock.advance(1_000);
+    assert.deepEqual([(await pay(id)).kind, (await pay(id)).kind], ["paid", "ended"]);
+  }
 });

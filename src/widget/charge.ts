@@ -1,6 +1,7 @@
+import { sleep } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { type DeclineCode, DECLINES, isDeclineCode } from "#src/kernel/payment.ts";
-import type { Db } from "#src/platform/index.ts";
+import { type Db, isDatabaseUnavailable } from "#src/platform/index.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
 import type { Nonces } from "./nonce.ts";
 import { beginTry, endTry, isLate, MAX_TRIES, triesOf } from "./tries.ts";
@@ -8,6 +9,10 @@ import type { Charge, ChargeResult, WidgetDeps } from "./types.ts";
 
 /** Who moved the session, for the audit log. */
 const ACTOR = "widget";
+
+/** How far apart the database is asked to end a try, and how often: a minute, after which it keeps nobody out by itself. */
+const AWAY_WAIT_MS = 1_000;
+const END_TRIES = 60;
 
 /** `claimed`: no call has this voice session; the try gives it back. */
 type Begun = { kind: "begun"; number: number; session: Session; claimed: boolean };
@@ -22,7 +27,13 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
   const { database, sessions, payments } = deps;
   const { sessionId } = charge;
   const name = nonces.read(sessionId, charge.nonce);
-  const begun = await database.transaction((tx) => begin(deps, tx, sessionId, name));
+  const begun = await database
+    .transaction((tx) => begin(deps, tx, sessionId, name))
+    .catch((error: unknown) => {
+      // It may have been committed all the same: a try that sends nothing would keep the next one out.
+      if (name !== null) void endSoon(deps, sessionId, name);
+      throw error;
+    });
   if (begun === "ended") return await endedResult(deps, nonces, sessionId);
   if (typeof begun === "string") return { kind: begun };
   if (begun.kind === "over") {
@@ -42,9 +53,17 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
         // The sweeper gives it back then.
         deps.log.warn("session_not_released", { session: sessionId, error }),
       );
-    await endTry(database.db, sessionId, name ?? "").catch((error: unknown) =>
-      deps.log.warn("widget_try_not_ended", { session: sessionId, error }),
-    );
+    await endSoon(deps, sessionId, name ?? "");
+  }
+}
+
+/** Resolves once it was tried, whatever came of it: the shopper waits for no database. Where that is away it is tried again. */
+async function endSoon(deps: Pick<WidgetDeps, "database" | "clock" | "log">, sessionId: string, nonce: string, tried = 1): Promise<void> {
+  try {
+    await endTry(deps.database.db, sessionId, nonce);
+  } catch (error) {
+    if (tried === END_TRIES || !isDatabaseUnavailable(error)) return deps.log.warn("widget_try_not_ended", { session: sessionId, error });
+    void sleep(deps.clock, AWAY_WAIT_MS).then(() => endSoon(deps, sessionId, nonce, tried + 1));
   }
 }
 

@@ -910,11 +910,11 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await type(page, PAID);
     await page.route(
       "**/charge",
-      (route) => route.fulfill({ status: 429, headers: { "retry-after": "2" }, json: { detail: "Rate limit exceeded" } }),
+      (route) => route.fulfill({ status: 429, headers: { "retry-after": "1" }, json: { detail: "Rate limit exceeded" } }),
       { times: 1 },
     );
     await page.keyboard.press("Enter");
-    await page.getByText("Please wait 2 seconds.").waitFor();
+    await page.getByText("Please wait 1 second.").waitFor();
     await page.locator("button:focus").waitFor();
     await page.keyboard.press("Enter");
     await page.getByText("Your payment of $49.95 has been made").waitFor();

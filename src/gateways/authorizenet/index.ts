@@ -84,14 +84,17 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 async function settled(attempt: AttemptTrace, io: Io): Promise<responses.Listed[] | null> {
   // Whole seconds are sent: what settled in this one would be absent.
   const [from, to] = [attempt.startedAtMs - kit.CLOCKS_APART_MS, io.clock.now() + 1000];
-  const batches = responses.readBatches(await io.send(requests.listBatches(attempt, io.settings, from, to)), attempt);
+  const dated = responses.readBatches(await io.send(requests.listBatches(attempt, io.settings, from, to)), attempt);
+  // The vendor's clock may be ahead: what it settled just now is in the last day's.
+  const latest = responses.readBatches(await io.send(requests.listLatestBatches(attempt, io.settings)), attempt);
+  if (dated === null || latest === null) return null;
   const found: responses.Listed[] = [];
-  for (const batch of batches ?? []) {
+  for (const batch of new Set([...dated, ...latest])) {
     const mine = await listed(attempt, io, (page) => requests.listBatch(attempt, io.settings, batch, page));
     if (mine === null) return null;
     found.push(...mine);
   }
-  return batches && found;
+  return found;
 }
 
 /** The attempt's own transactions of a list, newest first; null when it could not be read to the attempt's begin. */

@@ -78,6 +78,18 @@ describe("authorizenet look-up", () => {
     assert.match(once.sent[1]?.body ?? "", /"firstSettlementDate":"2026-11-20T09:45:00Z","lastSettlementDate":"20/);
   });
 
+  test("a batch that settled just now by the vendor's clock, and in the time to come by ours, is among those of the last day that it lists itself", async () => {
+    const io = ioWith((body, method) => {
+      if (method === "getSettledBatchListRequest")
+        return body["firstSettlementDate"] ? NOTHING : answer({ batchList: [{ batchId: "77" }] });
+      if (method === "getTransactionListRequest") return answer({ transactions: [LISTED] });
+      const settledDetails = details({ transactionStatus: "settledSuccessfully" }).getTransactionDetailsRequest;
+      return method === "getTransactionDetailsRequest" ? settledDetails : NOTHING;
+    });
+    const found = await gateway.lookUp!(trace, io);
+    assert.equal(found.outcome === "approved" && found.capture, "captured");
+  });
+
   const STATUSES: readonly (readonly [status: string, outcome: string])[] = [
     ["authorizedPendingCapture", "authorized"],
     ["settledSuccessfully", "captured"],
@@ -108,6 +120,8 @@ describe("authorizenet look-up", () => {
     assert.deepEqual(await lookUp({}), { outcome: "absent" });
     assert.equal((await lookUp({ getUnsettledTransactionListRequest: answer(error("E00011", "Access denied.")) })).outcome, "unknown");
     assert.equal((await lookUp({ getSettledBatchListRequest: LOST })).outcome, "unknown");
+    const latestLost = ioWith((body, method) => (method === "getSettledBatchListRequest" && !body["firstSettlementDate"] ? LOST : NOTHING));
+    assert.equal((await gateway.lookUp!(trace, latestLost)).outcome, "unknown");
     assert.equal((await lookUp({ getSettledBatchListRequest: answer({ batchList: [{ batchId: "x" }] }) })).outcome, "unknown");
     assert.equal((await lookUp({ ...list(LISTED), getTransactionDetailsRequest: LOST })).outcome, "unknown");
     assert.equal((await lookUp({ ...list(LISTED), ...details({ authAmount: 49.949999 }) })).outcome, "unknown");

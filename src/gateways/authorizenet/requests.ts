@@ -152,3 +152,9 @@ export function listBatches(subject: Subject, settings: Settings, fromMs: number
   const members = { firstSettlementDate: time(fromMs), lastSettlementDate: time(toMs) };
   return { ...call(settings, subject, "getSettledBatchListRequest", members), maxBytes: REPORT_BYTES };
 }
+
+/** Batches of the last 24 hours by the vendor's own clock: what it takes no dates for. */
+export const listLatestBatches = (subject: Subject, settings: Settings): GatewayRequest => ({
+  ...call(settings, subject, "getSettledBatchListRequest", {}),
+  maxBytes: REPORT_BYTES,
+});

@@ -50,10 +50,15 @@ export function declined(code: DeclineCode, { message, processor = {}, reason }:
   };
 }
 
+const TAKEN_BACK = "the payment was taken back";
+
 /** Approved once, and void or refunded as a whole since: nothing of it is left. */
 export function takenBack(processor: Fields = {}): Declined {
-  return declined("processing_error", { processor, reason: "the payment was taken back" });
+  return declined("processing_error", { processor, reason: TAKEN_BACK });
 }
+
+/** Whether `takenBack` made it, and no refusal, which may have the same code. */
+export const isTakenBack = ({ reason }: Declined): boolean => reason === TAKEN_BACK;
 
 /** `reason`: what was lost and where, for the operator: a constant, never a vendor's text. */
 export function unknown(reason: string): Unknown {

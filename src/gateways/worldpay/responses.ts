@@ -209,7 +209,7 @@ function readState(event: string | undefined, id: string, attempt: AttemptTrace,
  */
 export function withEvents(answer: GatewayAnswer, found: Declined): Declined | Unknown {
   const events = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "events");
-  if (found.code === "processing_error") {
+  if (kit.isTakenBack(found)) {
     const isWhole = events !== null && !events.some((event) => kit.textAt(event, "type")?.startsWith("partial"));
     return isWhole ? found : kit.unknown("perhaps only a part of the payment was sent back");
   }

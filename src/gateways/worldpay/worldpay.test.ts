@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import type { GatewayAnswer, GatewaySettings, Outcome } from "../contract.ts";
+import { declined, takenBack } from "../kit/index.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { answered, cardOf, orderOf, settingsOf, testIo, traceOf } from "../testing.ts";
+import { withEvents } from "./responses.ts";
 
 const worldpay = GATEWAYS_BUILT.worldpay!;
 const REFERENCE = orderOf().reference;
@@ -322,6 +324,12 @@ describe("worldpay look-ups", () => {
     );
     for (const answer of [LOST, answered(200, row("refundRequestSubmitted"))])
       assert.equal(codeOf(await history("refundRequestSubmitted", answer)), "unknown", "nobody says how much");
+  });
+
+  test("a refusal with the code that a payment sent back has is a refusal, of which the events say why", () => {
+    const events = answered(200, { events: [{ description: "LOST CARD", code: "41", outcome: "refused" }] });
+    assert.equal(codeOf(withEvents(events, declined("processing_error"))), "lost_or_stolen");
+    assert.equal(codeOf(withEvents(events, takenBack())), "processing_error");
   });
 
   test("the events are asked for with the type that the Card Payments API wants, and a header that it misses proves no absence", async () => {

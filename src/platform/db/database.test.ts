@@ -313,6 +313,20 @@ test(
   },
 );
 
+test("a database that has refused a write for want of space is not ready until it takes such a write again (R-056)", async () => {
+  assert.equal(await database.ping(5000), true);
+  // A full disk as it is told: whatever needs new pages is refused, what is changed in place is not.
+  await sql`create function refuse() returns event_trigger language plpgsql
+    as $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`.execute(database.db);
+  await sql`create event trigger full_disk on ddl_command_start when tag in ('CREATE TABLE', 'CREATE TABLE AS')
+    execute function refuse()`.execute(database.db);
+  await assert.rejects(sql`create table more ()`.execute(database.db), isDatabaseUnavailable);
+  await database.db.updateTable("organizations").set({ name: "changed" }).execute();
+  assert.deepEqual([await database.ping(5000), await database.ping(5000)], [false, false]);
+  await sql`drop event trigger full_disk`.execute(database.db);
+  assert.deepEqual([await database.ping(5000), await database.ping(5000)], [true, true]);
+});
+
 test(
   "a connection that is lost in the middle of a transaction fails the transaction and nothing else",
   { skip: !server && "needs TEST_DATABASE_URL" },

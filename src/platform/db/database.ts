@@ -26,7 +26,7 @@ export interface Database {
   listen(channel: string, onPayload: (payload: string) => void, onGap?: () => void): Promise<() => Promise<void>>;
   /** Applies the missing files of `migrations/` and returns their names. Safe from many processes at once. */
   migrate(): Promise<string[]>;
-  /** True when the database answered within `timeoutMs` and takes writes. */
+  /** True when the database answered within `timeoutMs` and takes writes, also those that need space on its disk once one was refused. */
   ping(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import type { DiskSpace } from "./disk-space.ts";
 import { preparedName } from "./statement.ts";
 import type { TransactionScope } from "./transaction-scope.ts";
 import type { Answer, QueryResult, Request, WireError, WorkerOptions } from "./pglite-worker.ts";
@@ -33,6 +34,7 @@ type Pending = { resolve: (value: unknown) => void; reject: (error: Error) => vo
 export class PGliteThread {
   readonly #worker: Worker;
   readonly #scope: TransactionScope;
+  readonly #space: DiskSpace;
   readonly #pending = new Map<number, Pending>();
   readonly #listeners = new Map<string, Set<(payload: string) => void>>();
   readonly #waitReady: Promise<void>;
@@ -41,8 +43,9 @@ export class PGliteThread {
   #free: Promise<void> = Promise.resolve();
   #stopped: Error | null = null;
 
-  constructor(options: WorkerOptions, scope: TransactionScope) {
+  constructor(options: WorkerOptions, scope: TransactionScope, space: DiskSpace) {
     this.#scope = scope;
+    this.#space = space;
     this.#worker = new Worker(new URL("./pglite-worker.ts", import.meta.url), { workerData: options });
     this.#waitReady = new Promise((resolve, reject) => {
       this.#worker.on("message", (answer: Answer) => (answer.kind === "ready" ? resolve() : this.#receive(answer)));
@@ -130,8 +133,13 @@ export class PGliteThread {
     }
     const pending = this.#pending.get(answer.id);
     this.#pending.delete(answer.id);
-    if (answer.kind === "done") pending?.resolve(answer.value);
-    else pending?.reject(new PGliteError(answer.error));
+    if (answer.kind === "done") {
+      pending?.resolve(answer.value);
+      return;
+    }
+    const error = new PGliteError(answer.error);
+    this.#space.onError(error);
+    pending?.reject(error);
   }
 
   #stop(error: Error): void {

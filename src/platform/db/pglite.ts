@@ -3,6 +3,7 @@ import { OperatorError } from "#src/kernel/errors.ts";
 import { batched } from "./batch.ts";
 import { answersWithin, type Database } from "./database.ts";
 import { freeIn, takeDataFolder, whyNotOpened } from "./data-folder.ts";
+import { DiskSpace } from "./disk-space.ts";
 import { initdb } from "./initdb.ts";
 import { migrate } from "./migrate.ts";
 import { pgliteDialect } from "./pglite-dialect.ts";
@@ -30,10 +31,11 @@ export interface Prepared {
 export async function openPglite(dataDir: string | null, prepared: Prepared = { snapshot: null, program: null }): Promise<PGliteDatabase> {
   const folder = dataDir === null ? null : takeDataFolder(dataDir);
   const scope = new TransactionScope();
+  const space = new DiskSpace();
   let thread: PGliteThread;
   try {
     await folder?.begin(initdb);
-    thread = new PGliteThread({ folder: folder?.path ?? null, ...prepared }, scope);
+    thread = new PGliteThread({ folder: folder?.path ?? null, ...prepared }, scope, space);
     await thread.ready();
   } catch (cause) {
     folder?.release();
@@ -41,6 +43,10 @@ export async function openPglite(dataDir: string | null, prepared: Prepared = { 
     throw new OperatorError(whyNotOpened(folder.path, freeIn(folder.path)), { cause });
   }
   const db = new Kysely<Tables>({ dialect: pgliteDialect(thread) });
+  const checkWritable = async (): Promise<void> => {
+    await thread.query("select 1");
+    await space.check((statement) => thread.query(statement));
+  };
 
   return {
     db,
@@ -56,7 +62,7 @@ export async function openPglite(dataDir: string | null, prepared: Prepared = { 
         session.release();
       }
     },
-    ping: (timeoutMs) => answersWithin(timeoutMs, thread.query("select 1")),
+    ping: (timeoutMs) => answersWithin(timeoutMs, checkWritable()),
     dump: () => thread.dump(),
     close: async () => {
       await thread.close();

@@ -2,6 +2,7 @@ import type { PostgresPoolClient } from "kysely";
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../log.ts";
 import { READ_ONLY } from "./database.ts";
+import type { DiskSpace } from "./disk-space.ts";
 import { preparedName } from "./statement.ts";
 
 /** The server gives a statement up after this long, and says so. */
@@ -27,7 +28,7 @@ const LIMITS = {
 } satisfies PoolConfig;
 
 /** A pool, and its `connect` that opens connections anew before they are used again once one as old has fallen silent. */
-export function openPool(config: PoolConfig, log: Log): { pool: Pool; connect: () => Promise<PostgresPoolClient> } {
+export function openPool(config: PoolConfig, log: Log, space: DiskSpace): { pool: Pool; connect: () => Promise<PostgresPoolClient> } {
   const pool = new Pool({ ...LIMITS, ...config });
   const openedIn = new WeakMap<PoolClient, number>();
   /** What was opened in an earlier era than this is not trusted: each silence of a trusted connection begins the next. */
@@ -57,6 +58,7 @@ export function openPool(config: PoolConfig, log: Log): { pool: Pool; connect: (
       try {
         return await client.query({ name: preparedName(text), text, values });
       } catch (error) {
+        space.onError(error);
         // A new connection may lead to a server that takes writes; this one never will.
         if ((error as { code?: unknown }).code === READ_ONLY) outdated = true;
         if (isOutdated(error)) {

@@ -5,6 +5,7 @@ import type { Log } from "../log.ts";
 import { batched } from "./batch.ts";
 import { connectionFault, ownerFault } from "./connection-fault.ts";
 import { answersWithin, type Database } from "./database.ts";
+import { DiskSpace } from "./disk-space.ts";
 import { migrate } from "./migrate.ts";
 import { PostgresListener } from "./postgres-listener.ts";
 import { openPool } from "./postgres-pool.ts";
@@ -25,7 +26,8 @@ const VERIFYING = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
 export async function openPostgres(address: string, log: Log): Promise<Database> {
   const connectionString = address.includes("uselibpqcompat=true") ? address : address.replace(VERIFYING, "$1verify-full");
   const scope = new TransactionScope();
-  const { pool, connect } = openPool({ connectionString, types, application_name: "voicetill", max: 10 }, log);
+  const space = new DiskSpace();
+  const { pool, connect } = openPool({ connectionString, types, application_name: "voicetill", max: 10 }, log, space);
   try {
     await checkServer(pool);
   } catch (error) {
@@ -53,7 +55,7 @@ export async function openPostgres(address: string, log: Log): Promise<Database>
     batched: (work) => batched(scope, (items) => work(db, items)),
     listen: (channel, onPayload, onGap) => listener.listen(channel, onPayload, onGap),
     migrate: () => migrateOn(connectionString),
-    ping: (timeoutMs) => answersWithin(timeoutMs, checkWritable(pool)),
+    ping: (timeoutMs) => answersWithin(timeoutMs, checkWritable(pool, space)),
     close: async () => {
       await listener.close();
       await db.destroy();
@@ -63,12 +65,13 @@ export async function openPostgres(address: string, log: Log): Promise<Database>
 }
 
 /** Rejects also when the server takes no writes; its connection is left then, because the next may lead to another one. */
-async function checkWritable(pool: Pool): Promise<void> {
+async function checkWritable(pool: Pool, space: DiskSpace): Promise<void> {
   const client = await pool.connect();
   let isWritable = false;
   try {
     const { rows } = await client.query<{ read_only: string }>("select current_setting('transaction_read_only') as read_only");
     isWritable = rows[0]?.read_only === "off";
+    if (isWritable) await space.check((statement) => client.query(statement));
   } finally {
     client.release(!isWritable);
   }

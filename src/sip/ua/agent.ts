@@ -68,13 +68,12 @@ const PLAIN_USER = /^[A-Za-z0-9._+-]{1,128}$/;
  */
 export function contact(agent: Agent, protocol: Protocol, user: string | null, request: SipRequest): string {
   const name = user !== null && PLAIN_USER.test(user) ? `${user}@` : "";
-  const place = `${name}${agent.transports.sentBy(protocol)}`;
-  if (protocol === "tls" && saysSips(request)) return `<sips:${place}>`;
-  return `<sip:${place}${protocol === "udp" ? "" : `;transport=${protocol}`}>`;
+  if (agent.transports.speaks("tls") && saysSips(request)) return `<sips:${name}${agent.transports.sentBy("tls")}>`;
+  return `<sip:${name}${agent.transports.sentBy(protocol)}${protocol === "udp" ? "" : `;transport=${protocol}`}>`;
 }
 
 /** Its Request-URI, or the top of its Record-Route or Route, or without those its Contact. */
-function saysSips(request: SipRequest): boolean {
+export function saysSips(request: SipRequest): boolean {
   const { fields } = request;
   const next = fields.list("record-route")[0] ?? fields.list("route")[0] ?? fields.list("contact")[0] ?? "";
   return /^sips:/i.test(request.requestUri) || /^[^<]*<?[ \t]*sips:/i.test(next);

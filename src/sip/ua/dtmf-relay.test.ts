@@ -30,6 +30,16 @@ test("spaces, case, a bare key and an event code are understood", () => {
   assert.equal(key("Signal=a"), 12);
 });
 
+test("a key in Nortel's digits is its event code (R-226)", () => {
+  const nortel = (name: string) => `p=Digit-Collection\r\ny=Digits\r\ns=success\r\nu=17\r\ni=1374\r\nd=${name}\r\n`;
+  const keys = "0123456789*#".split("");
+  assert.deepEqual(
+    keys.map((name) => key(nortel(name))),
+    Array.from({ length: 12 }, (_, event) => event),
+  );
+  for (const body of ["d=*", "D = *", 'd="*"', 'Signal="*"', "d=*\r\nDuration=160"]) assert.equal(key(body), 10, body);
+});
+
 test("anything else is no key", () => {
   for (const body of [
     "",
@@ -46,6 +56,10 @@ test("anything else is no key", () => {
     'Signal="5"5',
     'Signal=""',
     "Duration=160",
+    "d=",
+    "d=\r\ni=5",
+    "id=5",
+    "p=Digit-Collection\r\ny=Digits",
     "Duration=160\r\nSignal=5x",
     "Duration=160\r\nxSignal=5",
   ]) {

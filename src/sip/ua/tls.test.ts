@@ -77,6 +77,41 @@ test("sips without TLS is answered 416, whatever the request (RFC 3261 section 2
   assert.deepEqual(callee.calls.waiting, []);
 });
 
+test("without TLS of our own a call whose dialog would need it is answered 480, one that a route leads back to is taken (RFC 5630 section 5.2)", async () => {
+  const callee = await testAgent();
+  open.push(callee.agent);
+  const peer = await rawUdp(callee.port);
+  const contact = `<sips:me@127.0.0.1:${peer.port}>`;
+  const invite = (headers: Record<string, string>) => peer.send(requestText(peer, { method: "INVITE", headers, body: OFFER }));
+  for (const headers of [{ Contact: contact }, { "Record-Route": `<sips:127.0.0.1:${peer.port};lr>` }]) {
+    invite(headers);
+    const response = await peer.responses.next();
+    assert.deepEqual([response.status, response.header("Warning")], [480, `380 127.0.0.1:${callee.port} "SIPS Not Allowed"`]);
+  }
+  assert.deepEqual(callee.calls.waiting, []);
+  invite({ Contact: contact, "Record-Route": `<sip:127.0.0.1:${peer.port};lr>` });
+  (await callee.calls.next()).reject(486);
+  assert.equal((await peer.responses.next()).status, 486);
+  await peer.close();
+});
+
+test("with TLS of our own a sips Contact that comes by UDP gets one of ours, and BYE goes there by TLS (RFC 3261 section 12.1.1)", async () => {
+  const callee = await agent();
+  const server = await agent();
+  const peer = await rawUdp(callee.port);
+  const call = { "Call-ID": "to-tls", Contact: `<sips:me@localhost:${server.tlsPort}>` };
+  peer.send(requestText(peer, { method: "INVITE", headers: call, body: OFFER }));
+  const answering = (await callee.calls.next()).answer(ANSWER);
+  const response = await peer.responses.next();
+  assert.equal(response.header("Contact"), `<sips:pay@127.0.0.1:${callee.tlsPort}>`);
+  peer.send(requestText(peer, { method: "ACK", headers: { ...call, To: response.header("To") } }));
+  const sent: string[] = [];
+  server.agent.trace(({ direction, text }) => void (direction === "received" && sent.push(text.split("\r\n", 1)[0] ?? "")));
+  await (await answering).bye();
+  assert.deepEqual([sent, peer.requests.waiting], [[`BYE sips:me@localhost:${server.tlsPort} SIP/2.0`], []]);
+  await peer.close();
+});
+
 test("a server whose certificate is for another name, or of nobody that is trusted, is told nothing", async () => {
   const events = new Inbox<string>();
   const log = { debug: () => {}, warn: (event: string) => events.put(event) };

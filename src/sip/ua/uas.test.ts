@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { createIdentity } from "#simulators/tls.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { respond, type SipRequest } from "../grammar/message.ts";
 import type { CallDialog } from "./call-dialog.ts";
 import { agentAndPeer, ANSWER, type Changes, OFFER, rawTcp, rawUdp, requestText, testAgent } from "./testing.ts";
 import type { UserAgentOptions } from "./user-agent.ts";
 
+const own = createIdentity(["127.0.0.1"]);
+const tls = { port: 0, certificate: { cert: own.cert, key: own.key, clientCa: null }, serverCa: [own.ca] };
 const closers: (() => Promise<void>)[] = [];
 after(async () => {
   for (const close of closers.toReversed()) await close();
@@ -315,7 +318,9 @@ test("INFO delivers keys, and what is no key is answered 415 (R-226)", async () 
   assert.equal((await ask({ method: "INFO", headers: inside, cseq: 4 })).status, 200);
   assert.equal((await ask({ method: "INFO", headers, body: "Signal=hello", cseq: 5 })).status, 415);
   assert.equal((await ask({ method: "INFO", headers: { ...inside, "Content-Type": "text/plain" }, body: "1", cseq: 6 })).status, 415);
-  assert.deepEqual(keys, [4, 11]);
+  const nortel = { ...inside, "Content-Type": "application/vnd.nortelnetworks.digits" };
+  assert.equal((await ask({ method: "INFO", headers: nortel, body: "p=Digit-Collection\r\ny=Digits\r\nd=*\r\n", cseq: 7 })).status, 200);
+  assert.deepEqual(keys, [4, 11, 10]);
 });
 
 test("a retransmitted INFO is one key, and one of a new transaction another, whatever its number in the dialog", async () => {
@@ -441,7 +446,7 @@ test("over UDP a peer whose Contact cannot be sent to gets our BYE where its INV
   }
   // What asks for TLS on every hop goes by no other way.
   for (const place of ["192.0.2.9", "pbx.invalid"]) {
-    const { dialog, peer } = await called(options, { Contact: `<sips:me@${place}>` });
+    const { dialog, peer } = await called({ ...options, tls }, { Contact: `<sips:me@${place}>` });
     await dialog.bye();
     assert.deepEqual(peer.requests.waiting, [], place);
   }
@@ -524,7 +529,7 @@ test("a Contact of a transport that is not spoken here is talked to where its IN
   await peer.close();
   await made.agent.stop();
   // What asks for TLS on every hop goes by no other way.
-  const sips = await called({}, { Contact: "<sips:me@192.0.2.9;transport=ws>" });
+  const sips = await called({ tls }, { Contact: "<sips:me@192.0.2.9;transport=ws>" });
   await sips.dialog.bye();
   assert.deepEqual(sips.peer.requests.waiting, []);
 });

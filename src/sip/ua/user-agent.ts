@@ -15,7 +15,7 @@ import { type Ports, stampVia, TransportLayer } from "../transport/layer.ts";
 import { type Resolver, systemResolver } from "../transport/locate.ts";
 import type { TlsCertificate, TlsOptions } from "../transport/tls.ts";
 import type { Admission, Flow, Receiver } from "../transport/transport.ts";
-import { type Agent, type DialogOwner, randomToken, type SipLog } from "./agent.ts";
+import { type Agent, type DialogOwner, randomToken, saysSips, type SipLog } from "./agent.ts";
 import { ABILITIES, ACCEPT, checkContent, checkTarget } from "./checks.ts";
 import { DigestServer } from "./digest-server.ts";
 import { exchange, targetOf } from "./exchange.ts";
@@ -355,12 +355,19 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     if (this.#draining || pending >= MAX_PENDING_PER_SOURCE) return this.#respond(transaction, 503, UNAVAILABLE);
     const target = remoteTargetOf(request);
     if (!target) return this.#respond(transaction, 400);
+    // Our Contact would have to be sips too (RFC 3261 section 12.1.1), and our BYE could not leave.
+    if (saysSips(request) && !this.transports.speaks("tls")) return this.#respond(transaction, 480, this.#withoutSips());
     const terms = sessionTerms(request);
     if ("status" in terms) return this.#respond(transaction, terms.status, terms);
     this.#pending.set(flow.address, pending + 1);
     const call = new IncomingCall(this, transaction, target, terms, () => this.#settled(flow.address));
     this.#calls.set(transaction, call);
     this.#options.onInvite(call);
+  }
+
+  /** RFC 5630 section 5.2. */
+  #withoutSips(): ResponseParts {
+    return { headers: [["Warning", `380 ${this.transports.sentBy("udp")} "SIPS Not Allowed"`]] };
   }
 
   #settled(address: string): void {

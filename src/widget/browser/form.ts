@@ -531,7 +531,7 @@ function takeCards(form: HTMLFormElement): void {
     }
     if (response.status === 429) {
       const seconds = Number(response.headers.get("retry-after") ?? 60);
-      say(fill(texts.wait, { seconds }), "bad");
+      say(seconds === 1 ? texts.waitOne : fill(texts.wait, { seconds }), "bad");
       await pause(seconds * 1000);
       say("");
       return ready(submit);

@@ -50,6 +50,17 @@ test("the language is the merchant's page's, else the browser's first that is sp
   for (const [language, wanted] of choices) assert.equal(chooseLanguage(...wanted), language, wanted.join());
 });
 
+test("who has to wait one second is told so in the singular, in every language", () => {
+  for (const [lang, one, two] of [
+    ["en", "wait 1 second.", "wait 2 seconds."],
+    ["es", "Espere 1 segundo.", "Espere 2 segundos."],
+    ["fr", "Attendez 1 seconde.", "Attendez 2 secondes."],
+  ] as const) {
+    assert.ok(frame.refusal(1, { lang }).html.includes(one), lang);
+    assert.ok(frame.refusal(2, { lang }).html.includes(two), lang);
+  }
+});
+
 test("every language has every word, with the same places to fill in", () => {
   const places = (text: string) => (text.match(/\{[a-z0-9]+\}/g) ?? []).sort();
   const english = languageOf("en").texts;

@@ -84,8 +84,8 @@ ${body}
     loader,
     refusal(waitSeconds, wishes = {}) {
       const { language, dir } = chosen(wishes);
-      const { wait, away } = languageOf(language).texts;
-      const words = waitSeconds === null ? away : fill(wait, { seconds: String(waitSeconds) });
+      const { wait, waitOne, away } = languageOf(language).texts;
+      const words = waitSeconds === null ? away : fill(waitSeconds === 1 ? waitOne : wait, { seconds: String(waitSeconds) });
       // Whose page it is could not be looked up. Nothing is on it that a page around it could misuse, and in a frame it must be read too.
       return { headers: pageHeaders("any", policy), html: noteAlone(words, { language, dir }) };
     },
