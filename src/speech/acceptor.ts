@@ -39,6 +39,9 @@ export const DIGIT_INSERTION = 0.1;
 /** How much likelier a digit is than "double", "forty" or "fifteen": without it, "four two" of some voices is heard as "four ten". */
 export const GROUP_WEIGHT = 0.05;
 
+/** Silence as a word, as likely as the engine takes it between any two. */
+export const PAUSE = { word: "<sil>", weight: 0.005 };
+
 const START = 0;
 const FINAL = 1;
 
@@ -255,7 +258,10 @@ export function digitAcceptor(
       add(START, broken, word, weight * RESTART_WEIGHT);
       add(broken, broken, word, weight);
     }
+    const paused = idOf("paused");
+    add(broken, paused, PAUSE.word, PAUSE.weight);
     for (const correction of prelude.corrections) addPhrase(broken, START, correction, PRELUDE_WEIGHT);
+    for (const correction of prelude.correctionsAfterPause) addPhrase(paused, START, correction, PRELUDE_WEIGHT);
   }
   return { states: ids.size + 2, start: START, final: FINAL, arcs: [...arcs.values()], wordInsertion: DIGIT_INSERTION };
 }
