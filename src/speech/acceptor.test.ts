@@ -3,6 +3,7 @@ import test from "node:test";
 import * as fc from "fast-check";
 import { Cell, passesLuhn } from "#src/kernel/card.ts";
 import { cardRule, digitAcceptor, exceptRule, lengthRule } from "./acceptor.ts";
+import { EXPIRY } from "./phrases.ts";
 import { NUMBER_PRELUDE } from "./prelude.ts";
 import { wordsOfDigit } from "./spoken-numbers.ts";
 import { accepts } from "./testing.ts";
@@ -81,10 +82,21 @@ test("with a prelude an answer may be introduced, and begun again after a correc
     ["it's four two two", true],
     ["um okay the security code is four two two", true],
     ["four two no wait four two two", true],
+    ["four two <sil> no four two two", true],
+    ["four two <sil> wait four two two", true],
     ["four two nine sorry it's four two two", true],
     ["four two four two two", false],
     ["four two two it's", false],
     ["four two two no wait", false],
   ] as const)
     assert.equal(accepts(code, spoken.split(" ")), taken, spoken);
+});
+
+test('a "no" or "wait" inside an answer begins it again after a pause alone: "nine oh" and "two eight" sound like them', () => {
+  const zip = digitAcceptor(lengthRule([5, 3]), { groups: true, prelude: NUMBER_PRELUDE });
+  for (const spoken of ["nine no two six two", "two wait five four three"]) {
+    assert.equal(accepts(zip, spoken.split(" ")), false, spoken);
+    assert.equal(accepts(EXPIRY, `one ${spoken.split(" ")[1]} two thirty`.split(" ")), false, spoken);
+  }
+  assert.equal(accepts(EXPIRY, "one <sil> wait two thirty".split(" ")), true);
 });

@@ -39,6 +39,9 @@ export const DIGIT_INSERTION = 0.1;
 /** How much likelier a digit is than "double", "forty" or "fifteen": without it, "four two" of some voices is heard as "four ten". */
 export const GROUP_WEIGHT = 0.05;
 
+/** Silence as a word, as likely as the engine takes it between any two. */
+export const PAUSE = { word: "<sil>", weight: 0.005 };
+
 const START = 0;
 const FINAL = 1;
 
@@ -162,9 +165,14 @@ export const exceptRule = (rule: DigitRule, digits: readonly number[]): DigitRul
   };
 };
 
-/** How much likelier an answer is to begin at once than after a filler or introduction, and than after one that was broken off. */
-export const PRELUDE_WEIGHT = 0.05;
+/**
+ * How much likelier an answer is to begin at once than after a filler or introduction, of which there are some thirty: at ten times as much
+ * "it's four eight" and "so six" stood beside "eight four eight" and "oh six".
+ */
+export const PRELUDE_WEIGHT = 0.005;
+/** The same for one that was broken off, and for each word that corrects it. */
 const RESTART_WEIGHT = 0.01;
+const CORRECTION_WEIGHT = 0.05;
 
 /** The grammar of digit strings of a rule, spoken digit by digit or in `groups` too: "double four", "triple four", "forty two", "fifteen"; or one of `phrases`. */
 export function digitAcceptor(
@@ -255,7 +263,10 @@ export function digitAcceptor(
       add(START, broken, word, weight * RESTART_WEIGHT);
       add(broken, broken, word, weight);
     }
-    for (const correction of prelude.corrections) addPhrase(broken, START, correction, PRELUDE_WEIGHT);
+    const paused = idOf("paused");
+    add(broken, paused, PAUSE.word, PAUSE.weight);
+    for (const correction of prelude.corrections) addPhrase(broken, START, correction, CORRECTION_WEIGHT);
+    for (const correction of prelude.correctionsAfterPause) addPhrase(paused, START, correction, CORRECTION_WEIGHT);
   }
   return { states: ids.size + 2, start: START, final: FINAL, arcs: [...arcs.values()], wordInsertion: DIGIT_INSERTION };
 }

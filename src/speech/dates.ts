@@ -12,8 +12,8 @@ import { LARGER_SPEAKER, SMALLER_SPEAKER, warp } from "./warp.ts";
 const LONGEST_SECONDS = 8;
 /** A date fits its sound when it is not less likely than phones by more than this in each frame: most do. */
 const FITTING_MARGIN = -1;
-/** By how much a date that fits must lead all others on a noisy line, and one that fits less on any, in the engine's unit. */
-const LEAST_LEAD = { noisy: 150, unfitting: 400 };
+/** By how much a date that fits must lead all others, and one that fits less, in the engine's unit. */
+const LEAST_LEAD = { fitting: 150, unfitting: 400 };
 
 /** "March twenty" is the beginning of a date, and not of 2020: earlier years are not listened for. */
 const EARLIEST_YEAR = 2022;
@@ -46,6 +46,8 @@ export function understandDate(
   });
   const own = opinion(scoring, samples, QUESTION);
   if (!own) return nothing;
+  const isFitting = own.margin >= FITTING_MARGIN;
+  if (leadOf(scoring, samples, own) < (isFitting ? LEAST_LEAD.fitting : LEAST_LEAD.unfitting)) return nothing;
   const others: { voice: Float32Array; best: Scored; isSame: boolean }[] = [];
   for (const { voice, heard } of voices) {
     const best = heard();
@@ -54,11 +56,8 @@ export function understandDate(
     others.push({ voice, best, isSame: isDeepStrictEqual(meaning, own.meaning) });
   }
   const isAgreed = others.every(({ isSame }) => isSame);
-  const isFitting = own.margin >= FITTING_MARGIN;
   if (!isAgreed && !(isFitting && others.some(({ voice, best, isSame }) => isSame && marginOf(scoring, voice, best) >= FITTING_MARGIN)))
     return nothing;
-  const least = isFitting ? (line === "noisy" ? LEAST_LEAD.noisy : 0) : LEAST_LEAD.unfitting;
-  if (least > 0 && leadOf(scoring, samples, own) < least) return nothing;
   return { kind: "expiry", ...own.meaning, certain: line !== "bad" };
 }
 

@@ -24,19 +24,17 @@ function decodersOf(...leads: readonly number[]): Decoders {
   return { scoring, batch: scoring, streaming: scoring, aside } as Pick<Decoders, "aside"> as Decoders;
 }
 
-for (const [isCertain, line, leads] of [
-  [true, "quiet", [500]],
-  [false, "quiet", [487, 0, 84]],
-  [true, "quiet", [487, 0, 238]],
-  [false, "quiet", [181, 112, 219]],
-  [true, "quiet", [181, 150, 150]],
-  [true, "noisy", [500]],
-  [false, "noisy", [433, 228, 347]],
-  [true, "noisy", [433, 228, 367]],
+for (const [isCertain, free, leads] of [
+  [true, DIGITS, [500]],
+  [false, DIGITS, [435, 333, 388]],
+  [true, DIGITS, [435, 333, 415]],
+  [true, DIGITS, [350, 500]],
+  [false, DIGITS, [349]],
+  [false, [1, ...DIGITS], [Infinity, 0, 253]],
 ] as const) {
-  const led = `${leads.join(", ")} on a ${line} line`;
+  const led = `${leads.join(", ")}${free === DIGITS ? "" : ", and was followed with a digit more,"}`;
   test(`a ZIP code that leads all others by ${led} is ${isCertain ? "taken" : "asked again"}`, () => {
-    const utterance = { samples: new Float32Array(8_000), free: DIGITS, line };
+    const utterance = { samples: new Float32Array(8_000), free: Array.from<number>(free), line: "quiet" } as const;
     assert.deepEqual(UNDERSTAND.zip(decodersOf(...leads), utterance, { have: 0, lengths: [5] }), digitsResult(DIGITS, true, isCertain));
   });
 }

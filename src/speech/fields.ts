@@ -39,14 +39,10 @@ const MISCOUNT = 2;
  */
 const LEAST_LEAD = { quiet: 220, noisy: 330 };
 /**
- * By how much a whole answer must lead to be certain: in the caller's own voice, or in his and the better of two others together, or in each of
- * the three. `followed`: the decoding that followed the speech heard the same digits. Of 1,106 codes and ZIP codes spoken to choose them, wrong
- * ones led by up to 487, 858 and 112 on a quiet line, 433, 780 and 228 in noise, and 348, 795 and 348 there alone.
+ * By how much a whole answer must lead to be certain: in the caller's own voice, when the decoding that followed the speech heard the same
+ * digits, or in his and the better of two others together. Wrong ones led by up to 487 and 858.
  */
-const CERTAIN_LEAD = {
-  quiet: { followed: { own: 500, two: 725, each: 150 }, alone: { own: Infinity, two: 850, each: Infinity } },
-  noisy: { followed: { own: 500, two: 800, each: Infinity }, alone: { own: 500, two: 900, each: Infinity } },
-};
+const CERTAIN_LEAD = { own: 500, two: 850 };
 /** Where no other digits were found, and as much as any lead counts. */
 const LARGEST_LEAD = 500;
 /** As `LEAST_LEAD`, for a card number, whose check digit finds most wrong ones besides. */
@@ -153,16 +149,9 @@ function leadAs(
   return best && isSame(digits, best.digits) ? Math.min(leadOver(alternative(), best), LARGEST_LEAD) : 0;
 }
 
-/** Whether the leads in a smaller and a larger person's voice make up for that in the caller's own. The caller waits: none is decoded in vain. */
-function isCertainInOthers(own: number, { two, each }: { two: number; each: number }, leadOf: (speaker: number) => number): boolean {
-  if (own < each && own + LARGEST_LEAD < two) return false;
-  const smaller = leadOf(SMALLER_SPEAKER);
-  if (own + smaller >= two) return true;
-  const isForEach = own >= each && smaller >= each;
-  if (!isForEach && own + LARGEST_LEAD < two) return false;
-  const larger = leadOf(LARGER_SPEAKER);
-  return own + larger >= two || (isForEach && larger >= each);
-}
+/** Whether the lead in a smaller or a larger person's voice makes up for that in the caller's own. The caller waits: none is decoded in vain. */
+const isCertainInOthers = (own: number, leadOf: (speaker: number) => number): boolean =>
+  own + LARGEST_LEAD >= CERTAIN_LEAD.two && [SMALLER_SPEAKER, LARGER_SPEAKER].some((speaker) => own + leadOf(speaker) >= CERTAIN_LEAD.two);
 
 /**
  * The likeliest digits of these lengths, certain when all others and all shorter ones are much less likely, in the caller's voice or as a
@@ -185,12 +174,10 @@ function likeliestDigits(decoders: Decoders, { samples, free, line }: UtteranceA
     if (!others) return NOTHING;
     if (others.length < digits.length) return digitsResult(others, false, false);
   }
-  const least = CERTAIN_LEAD[line][isFollowed ? "followed" : "alone"];
-  if (lead < least.own) {
-    const own = Math.min(lead, LARGEST_LEAD);
-    const leads = (speaker: number) => leadAs(speaker, decoders, samples, digits, lengths);
-    if (!isCertainInOthers(own, least, leads)) return digitsResult(digits, true, false);
-  }
+  const own = Math.min(lead, LARGEST_LEAD);
+  const isLeading = isFollowed && own >= CERTAIN_LEAD.own;
+  if (!isLeading && !isCertainInOthers(own, (speaker) => leadAs(speaker, decoders, samples, digits, lengths)))
+    return digitsResult(digits, true, false);
   if (isFollowed) return digitsResult(digits, true, true);
   return digitsResult(digits, true, marginOf(scoring, samples, best) >= LEAST_MARGIN_DIGITS);
 }

@@ -1,9 +1,7 @@
 import { readFileSync } from "node:fs";
-import type { Acceptor, Arc } from "./acceptor.ts";
+import { type Acceptor, type Arc, PAUSE } from "./acceptor.ts";
 
 const SILENCE = "SIL";
-/** Silence as a word, as likely as the engine takes it between any two. */
-const PAUSE = { word: "<sil>", weight: 0.005 };
 /** By word, the phone that it ends in, of its first pronunciation. */
 const LAST_PHONES: ReadonlyMap<string, string> = new Map(
   readFileSync(new URL("telephone.dict", import.meta.url), "utf8")

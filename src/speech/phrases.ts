@@ -1,6 +1,6 @@
 import type { Command } from "#src/kernel/language.ts";
 import { DIGIT_WORDS, MONTH_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
-import { type Acceptor, PRELUDE_WEIGHT, type Row, tableAcceptor } from "./acceptor.ts";
+import { type Acceptor, PAUSE, PRELUDE_WEIGHT, type Row, tableAcceptor } from "./acceptor.ts";
 import { byLeftContext } from "./left-context.ts";
 import { DATE_PRELUDE } from "./prelude.ts";
 import { type Expiry, expiryOf } from "./spoken-numbers.ts";
@@ -55,6 +55,8 @@ export function expiryAcceptor(except: Expiry | null = null): Acceptor {
       ["start", "broken", [...DIGITS, ...MONTH_NUMBERS, ...MONTH_WORDS, "twenty", "thirty"], BROKEN_WEIGHT],
       ["broken", "broken", [...DIGITS, ...TENS_WORDS.filter(isWord), "slash"]],
       ["broken", "start", DATE_PRELUDE.corrections],
+      ["broken", "paused", [PAUSE.word], PAUSE.weight],
+      ["paused", "start", DATE_PRELUDE.correctionsAfterPause],
       // "Of" comes after a name alone: after "one" it would be heard in place of "oh". "Slash" comes after a number alone: "two slash" was "june slash".
       ...rows("name", MONTH_WORDS, ["of"]),
       ...rows("month", MONTHS, ["slash"]),

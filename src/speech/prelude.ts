@@ -8,14 +8,17 @@ export interface Prelude {
   introductions: readonly string[];
   /** Between an answer that was broken off and the one that counts. */
   corrections: readonly string[];
+  /** Those that sound like digits: "nine oh" has a "no" in it, and "two eight" a "wait". They count after a pause alone. */
+  correctionsAfterPause: readonly string[];
 }
 
 const list = (phrases: string) => phrases.split(", ");
 
 const CORRECTIONS = list(
-  "no wait, wait, sorry, no sorry, oh sorry, no, no no, let me start over, let me start again, start over, actually, i mean, hold on",
+  "no wait, sorry, no sorry, oh sorry, let me start over, let me start again, start over, actually, i mean, hold on",
 );
-const FILLERS = list("um, uh, er, okay, yes, sure, so, well, alright, wait, sorry, no, it");
+const CORRECTIONS_AFTER_PAUSE = list("no, no no, wait");
+const FILLERS = list("um, uh, er, okay, yes, sure, so, well, alright, wait, sorry, no");
 const INTRODUCTIONS = list("it's, it is, that's, that is, is");
 
 export const NUMBER_PRELUDE: Prelude = {
@@ -26,6 +29,7 @@ export const NUMBER_PRELUDE: Prelude = {
     ...list("the security code is, my zip is, my zip code is, the zip code is"),
   ],
   corrections: CORRECTIONS,
+  correctionsAfterPause: CORRECTIONS_AFTER_PAUSE,
 };
 
 export const DATE_PRELUDE: Prelude = {
@@ -35,6 +39,7 @@ export const DATE_PRELUDE: Prelude = {
     ...list("expires, expires in, it expires, it expires in, expires on, the date is, the expiration date is"),
   ],
   corrections: CORRECTIONS,
+  correctionsAfterPause: CORRECTIONS_AFTER_PAUSE,
 };
 
 const PRELUDE_WORDS: ReadonlySet<string> = new Set(
