@@ -230,10 +230,8 @@ describe("recovering a payment whose answer was lost", () => {
     const stop = ending.payments.startJanitor();
     await timePasses(ending.clock, () => fake.lookUps.length > 0);
     await tried.promise;
-    const ended = new AbortController();
-    void stop().then(() => ended.abort());
-    for (let turns = 0; turns < 100 && !ended.signal.aborted; turns++) await turn();
-    assert.equal(ended.signal.aborted, true);
+    // The clock stands still: whoever waited for the database would never end.
+    await stop();
     isAway = false;
     await lease("process-2");
     await recover(testProcess(fixture, fake.gateway(), { owner: "process-2" }), isFinal(session));
