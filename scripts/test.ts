@@ -63,7 +63,7 @@ const onDatabase = globSync(
   { exclude: ["src/platform/db/embedded.test.ts", "src/api/openapi/page.test.ts"] },
 ).sort();
 /** Those that take minutes begin first, so that none of them is left alone at the end. */
-const LONG_JOURNEYS = ["calls", "demo", "kill", "widget", "crash", "every-gateway", "transfer-back", "authorizenet"];
+const LONG_JOURNEYS = "calls demo kill widget crash every-gateway transfer-back authorizenet operator commands".split(" ");
 const journeyOf = (file: string) => basename(file, ".test.ts");
 const journeys = globSync("test/journeys/*.test.ts").sort(
   (a, b) => Number(LONG_JOURNEYS.includes(journeyOf(b))) - Number(LONG_JOURNEYS.includes(journeyOf(a))),
