@@ -27,9 +27,9 @@ const HIDDEN_MS = 600_000;
 
 const milliseconds = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`;
 
-/** Whether the next try is due within so many milliseconds. The first bound is for the index. */
+/** Whether the next try is due within so many milliseconds. The first bound is for the index, and twice as far as a new event's: the server's clock may be set back. */
 const isDueWithin = (ms: number) =>
-  sql<boolean>`next_try_at <= ${milliseconds(HIDDEN_MS)} and (tries = 0 or next_try_at <= ${milliseconds(ms)})`;
+  sql<boolean>`next_try_at <= ${milliseconds(2 * HIDDEN_MS)} and (tries = 0 or next_try_at <= ${milliseconds(ms)})`;
 
 /** NOTIFY channel of new events; the payload is the project's id. */
 export const CHANNEL = "voicetill_webhook";

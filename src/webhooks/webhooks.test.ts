@@ -150,7 +150,7 @@ describe("the status webhook", () => {
   const makeDue = (id: string) =>
     fixture.database.db
       .updateTable("webhook_events")
-      .set({ next_try_at: sql<Date>`clock_timestamp()` })
+      .set({ next_try_at: sql<Date>`clock_timestamp() - interval '1 second'` })
       .where("id", "=", id)
       .execute();
 
@@ -219,6 +219,17 @@ describe("the status webhook", () => {
     await fixture.database.db.deleteFrom("webhook_endpoints").execute();
     await finalSession();
     assert.equal((await fixture.database.db.selectFrom("webhook_events").selectAll().execute()).length, 0);
+  });
+
+  test("a new event is sent at once also when the database server's clock was set back since it was written", async () => {
+    const { id } = await eventOf(await finalSession());
+    await fixture.database.db
+      .updateTable("webhook_events")
+      .set({ next_try_at: sql<Date>`next_try_at + interval '5 minutes'` })
+      .where("id", "=", id)
+      .execute();
+    await tryDue();
+    assert.equal(receiver.received.length, 1);
   });
 
   test("each try carries the same id and bytes under a fresh timestamp", async () => {
