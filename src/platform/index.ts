@@ -17,6 +17,7 @@ export { createLog, type Log, silentLog } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { repeat } from "./repeat.ts";
 export { Background } from "./background.ts";
+export { writeWhenThere } from "./write-when-there.ts";
 export { firstKeys, type InstallationKeys, isSealed, openInstallationKeys, rewrapInstallationKeys } from "./seal-installation.ts";
 export { createKeyring, type Keyring } from "./seal-keyring.ts";
 export { makeFolder } from "./make-folder.ts";

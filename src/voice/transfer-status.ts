@@ -1,5 +1,4 @@
-import { sleep } from "#src/kernel/clock.ts";
-import { isDatabaseUnavailable } from "#src/platform/index.ts";
+import { writeWhenThere } from "#src/platform/index.ts";
 import type { Unanswered } from "./dial.ts";
 import type { CallDeps } from "./types.ts";
 
@@ -11,19 +10,12 @@ const AWAY_WAIT_MS = 5_000;
 const TRIES = 120;
 
 /** Resolves after the first try, whatever came of it: the caller waits for no database. Where that is away it is tried again in the background. */
-export async function writeTransferStatus(
+export function writeTransferStatus(
   sessionId: string,
   status: TransferStatus,
   { sessions, background, clock, log }: Pick<CallDeps, "sessions" | "background" | "clock" | "log">,
 ): Promise<void> {
-  const write = async (attempt: number): Promise<void> => {
-    try {
-      await sessions.setTransferStatus(sessionId, status);
-    } catch (error) {
-      if (attempt === TRIES || !isDatabaseUnavailable(error))
-        return log.error("transfer_status_not_written", { session: sessionId, error });
-      void background.run(sleep(clock, AWAY_WAIT_MS).then(() => write(attempt + 1)));
-    }
-  };
-  await write(1);
+  const onFailed = (error: unknown) => log.error("transfer_status_not_written", { session: sessionId, error });
+  const retry = { clock, waitMs: AWAY_WAIT_MS, tries: TRIES, onFailed, background };
+  return writeWhenThere(() => sessions.setTransferStatus(sessionId, status), retry);
 }

@@ -1,7 +1,6 @@
-import { sleep } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { type DeclineCode, DECLINES, isDeclineCode } from "#src/kernel/payment.ts";
-import { type Db, isDatabaseUnavailable } from "#src/platform/index.ts";
+import { type Db, writeWhenThere } from "#src/platform/index.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
 import type { Nonces } from "./nonce.ts";
 import { beginTry, endTry, isLate, MAX_TRIES, triesOf } from "./tries.ts";
@@ -57,14 +56,14 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
   }
 }
 
-/** Resolves once it was tried, whatever came of it: the shopper waits for no database. Where that is away it is tried again. */
-async function endSoon(deps: Pick<WidgetDeps, "database" | "clock" | "log">, sessionId: string, nonce: string, tried = 1): Promise<void> {
-  try {
-    await endTry(deps.database.db, sessionId, nonce);
-  } catch (error) {
-    if (tried === END_TRIES || !isDatabaseUnavailable(error)) return deps.log.warn("widget_try_not_ended", { session: sessionId, error });
-    void sleep(deps.clock, AWAY_WAIT_MS).then(() => endSoon(deps, sessionId, nonce, tried + 1));
-  }
+/** The shopper waits for no database: where that is away the try is ended in the background. */
+function endSoon(
+  { database, clock, log }: Pick<WidgetDeps, "database" | "clock" | "log">,
+  sessionId: string,
+  nonce: string,
+): Promise<void> {
+  const onFailed = (error: unknown) => log.warn("widget_try_not_ended", { session: sessionId, error });
+  return writeWhenThere(() => endTry(database.db, sessionId, nonce), { clock, waitMs: AWAY_WAIT_MS, tries: END_TRIES, onFailed });
 }
 
 /** What a charge of a session in this state is told; `begun` when it may go on. */
