@@ -1,5 +1,6 @@
+import { OperatorError } from "#src/kernel/errors.ts";
 import { formatAmount } from "#src/kernel/money.ts";
-import { type AttemptView, needsOperator } from "#src/payments/index.ts";
+import { type AttemptView, closeEntry, needsOperator } from "#src/payments/index.ts";
 import { listNumberCallbacks } from "#src/sessions/index.ts";
 import { listUnmatched } from "#src/voice/index.ts";
 import { limitOf, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
@@ -60,7 +61,29 @@ const list = operation({
 
 const CALLBACK = ["SESSION", "PROJECT", "STATUS", "TRANSFER", "MADE"];
 
-export const operations: Operations = { "unmatched list": list };
+const close = operation({
+  arguments: "REFERENCE",
+  summary:
+    "Takes a payment off the list, once what the list says was done at the gateway. It comes back if something new becomes of it. Calls and callbacks leave the list by themselves after a week.",
+  options: {},
+  takes: 1,
+  read: (_, reference: string) => ({ reference }),
+  async work({ database }, { reference }) {
+    const closed = await closeEntry(database, reference);
+    if (typeof closed === "string") throw new OperatorError(NOT_CLOSED[closed](reference));
+    return { ...closed, amount: formatAmount(closed.amount_minor, closed.currency), todo: todoOf(closed) };
+  },
+  show: ({ reference, amount, currency, gateway, card_brand, card_last4, todo }) =>
+    `Payment ${reference} is closed: ${amount} ${currency} by ${gateway}, ${card_brand} ${card_last4}. It was to do: ${todo}.`,
+});
+
+const NOT_CLOSED: Readonly<Record<"missing" | "pending" | "closed", (reference: string) => string>> = {
+  missing: (reference) => `There is no payment "${reference}" to look into; voicetill unmatched list shows them.`,
+  pending: (reference) => `Payment ${reference} cannot be closed yet: its outcome is being looked for, or it is being reversed.`,
+  closed: (reference) => `Payment ${reference} is closed already.`,
+};
+
+export const operations: Operations = { "unmatched list": list, "unmatched close": close };
 export const run = runnerOf("unmatched", operations);
 
 /** One sentence on what this attempt asks of its operator. */

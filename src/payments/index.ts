@@ -15,7 +15,7 @@ import type { PaymentsDeps, SettleResult } from "./types.ts";
 export { type DeclineRatio, highDeclineRatios } from "./decline-ratio.ts";
 export { startKeepAlive } from "./keep-alive.ts";
 export { deleteAttempts, isUnsettled } from "./retention.ts";
-export { type AttemptView, attemptsOf, countOpen, needsOperator } from "./work-list.ts";
+export { type AttemptView, attemptsOf, closeEntry, countOpen, needsOperator } from "./work-list.ts";
 export type { CredentialsCheck, PaymentsDeps, SettleInput, SettleResult };
 
 export interface Payments {

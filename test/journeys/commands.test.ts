@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { openTelephone } from "#softphone/caller.ts";
 import { startReceiver } from "#src/cli/receiver.ts";
 import { PROMPT_CACHE, run, WEBHOOK_SECRET } from "./installation.ts";
-import { CARD, keyedPayment } from "./paying.ts";
-import { shared, startService } from "./service.ts";
+import { CARD, keyedPayment, payInPage, typedCard, type WidgetMade } from "./paying.ts";
+import { fault, shared, startService } from "./service.ts";
 
 /** The day-to-day commands, as processes of their own: on a running service, and on the same installation when nothing runs. */
 
@@ -279,6 +279,29 @@ test("a call that matches nothing is on the list of the unmatched, with what eac
     (await run(["unmatched", "list"], service.env)).stdout,
     /from 127\.0\.0\.1[^]*\+15550007777[^]*Payments to look into:\n {2}none/,
   );
+});
+
+test("a card that was perhaps left at its gateway is closed by its operator, once, and is on the list no longer (R-287)", async () => {
+  type Listed = { payments: { reference: string; todo: string }[] };
+  for (const _ of [1, 2, 3]) await fault(service.simulatorsUrl, "usaepay", "reset_after");
+  const widget = { project: "shop", amount_cents: 0, mode: "tokenize", gateway: "usaepay" };
+  const { status, body } = await service.request("POST", "/v1/widget-sessions", widget);
+  assert.equal(status, 201);
+  const made = body as unknown as WidgetMade;
+  await payInPage(made, typedCard(CARD));
+  const reference = `${made.session_id}-1`;
+  const listed = async () => (await json<Listed>("unmatched", "list")).payments.filter((payment) => payment.reference === reference);
+  while (!/by hand/.test((await listed())[0]?.todo ?? ""));
+  assert.match(
+    (await run(["unmatched", "close", reference], service.env)).stdout,
+    /is closed: 0\.00 USD by usaepay, visa 4242\. .*by hand/,
+  );
+  assert.deepEqual(await listed(), []);
+  await refused(["unmatched", "close", reference], /^Payment .*-1 is closed already\.$/m);
+  await refused(["unmatched", "close", made.session_id], /^There is no payment ".*" to look into; voicetill unmatched list shows them\.$/m);
+  await refused(["unmatched", "close"], /^Usage: voicetill unmatched close REFERENCE/);
+  const [row] = (await json<{ object: string; action: string }[]>("audit", "list")).filter(({ action }) => action === "payment.close");
+  assert.equal(row?.object, `payment ${reference}`);
 });
 
 test("the SIP messages of a call are written on demand, without its memory and its keys, and no longer than asked (S-70)", async () => {

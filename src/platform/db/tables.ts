@@ -114,6 +114,7 @@ export interface Tables {
     reversal_tries: Generated<number>;
     reversal_at: Date | null;
     reversal_since: Date | null;
+    closed_since: Date | null;
   };
   process_leases: { owner: string; roles: string; heartbeat_at: Timestamp; master_keys: Generated<string[]> };
   webhook_events: {
