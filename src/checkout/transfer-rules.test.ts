@@ -180,3 +180,41 @@ test("a sip callback at a trunk obeys the rules for numbers when its user part r
   assert.equal(allowed("sip:+14155550100@trunk.example", listed), false);
   assert.equal(allowed("sip:+442079460958@trunk.example", project("US", "+44")), false, "the host must be allowed too");
 });
+
+test("short numbers of emergency, operators and services are dialled by no trunk, whatever is allowed; extensions are (R-330)", () => {
+  const everything = (country: string) => project(country, "+", "sip:trunk.example", "sip:*.example", "sip:192.0.2.7");
+  const refused: [country: string, ...users: string[]][] = [
+    [
+      "US",
+      "911",
+      "112",
+      "411",
+      "611",
+      "988",
+      "0",
+      "00",
+      "9-1-1",
+      "9%311",
+      "+911",
+      "911%23",
+      "*67911",
+      "%2331%23112",
+      "1234,911",
+      "911;ext=5",
+    ],
+    ["DE", "112", "110", "115", "0"],
+    ["GB", "999", "112", "101", "118500"],
+    ["FR", "15", "17", "18", "118218"],
+    ["AU", "000"],
+    ["DE", "11833", "911"],
+  ];
+  for (const [country, ...users] of refused)
+    for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, everything(country)), false, `${country} ${user}`);
+  const extensions: [country: string, ...users: string[]][] = [
+    ["US", "12345", "101", "201", "2110", "4000", "agent", "agent911", "*97"],
+    ["DE", "201", "300", "4110", "12345"],
+  ];
+  for (const [country, ...users] of extensions)
+    for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, everything(country)), true, `${country} ${user}`);
+  assert.equal(allowed("sip:911@pbx.example", everything("US")), true, "no trunk");
+});

@@ -11,6 +11,15 @@ const PREMIUM_TYPES: ReadonlySet<string | undefined> = new Set(["PREMIUM_RATE", 
  */
 const PREMIUM_CODES = /^\+(?:808|87\d|881|882|883|888|979|991)/;
 
+/**
+ * Numbers of emergency services, operators, directories and carriers, shorter than any subscriber's, by calling code. Numbering plans keep what begins with 1
+ * for them (ITU-T E.129; the emergency numbers of libphonenumber's ShortNumberMetadata.xml); that of +1 has N11 (411, 911) and few others.
+ */
+const SHORT_NUMBERS: Readonly<Record<"1" | "other", string>> = {
+  "1": "00?|11[0-9]|[2-8]11|9[0-9]{2}",
+  other: "[019][0-9]{0,2}|[2-8]11|118[0-9]{1,3}",
+};
+
 /** The shortest telephone number that anything is said of, calling code included. */
 const SHORTEST = "+1".length + 4;
 
@@ -24,7 +33,7 @@ export interface TransferPolicy {
 /**
  * Whether a project lets its callers be transferred to this destination (R-330). `allow` is the project's list, of number prefixes
  * (`+44`) and host patterns (`sip:*.merchant.example`); without one, numbers of the project's own country and any SIP host.
- * Numbers that cost extra are never allowed. A SIP host that is a trunk's turns a user part that reads as a number into a telephone
+ * Numbers that cost extra are never allowed, nor emergency and other short numbers. A SIP host that is a trunk's turns a user part that reads as a number into a telephone
  * call, so such a number obeys the rules for numbers besides. Which network addresses may be reached is decided when the call is placed.
  */
 export function callbackAllowed(target: Callback, project: TransferPolicy, isTrunkHost: (host: string) => boolean): boolean {
@@ -35,7 +44,7 @@ export function callbackAllowed(target: Callback, project: TransferPolicy, isTru
 }
 
 /**
- * Whether a trunk may be given this user part of a SIP URI: what does not read as a number, or allowed numbers. Digits behind a semicolon may be
+ * Whether a trunk may be given this user part of a SIP URI: what does not read as a number, an extension, or allowed numbers. Digits behind a semicolon may be
  * the prefix of a local number or where it was ported to (RFC 3966, RFC 4694), and nobody can say what a trunk makes of them; an extension is none.
  */
 export function userAllowed(user: string | null, project: TransferPolicy): boolean {
@@ -43,8 +52,10 @@ export function userAllowed(user: string | null, project: TransferPolicy): boole
   if (parameters.some((parameter) => /\p{N}/u.test(parameter) && !/^ext=/i.test(parameter))) return false;
   return dialled.split(",").every((part) => {
     const digits = digitsOf(part);
-    const numbers = digits === null ? [] : numbersMeant(digits, project.country);
-    return digits === null || (numbers.length > 0 && numbers.every((number) => numberAllowed(number, project)));
+    if (digits !== null && isShortNumber(digits, project.country)) return false;
+    if (digits === null || digits.replace(/[^0-9]/g, "").length < LEAST_DIGITS) return true;
+    const numbers = numbersMeant(digits, project.country);
+    return numbers.length > 0 && numbers.every((number) => numberAllowed(number, project));
   });
 }
 
@@ -69,13 +80,20 @@ function completeIn(number: string): PhoneNumber[] {
   return lengths.flatMap((length) => parsePhoneNumberFromString(number.slice(0, length)) ?? []);
 }
 
+/** What has fewer is an extension of the operator's own switchboard, unless it is a short number. */
 const LEAST_DIGITS = 6;
 const NOT_DIALLED = /[^\p{L}\p{N}+*#]/gu;
 
 /** What would be dialled for this text, without separators: digits with or without a plus, or with the signs * and #; null when it is no number. */
 function digitsOf(text: string): string | null {
   const bare = text.normalize("NFKC").replace(NOT_DIALLED, "");
-  return /^[+*#0-9]*$/.test(bare) && bare.replace(/[^0-9]/g, "").length >= LEAST_DIGITS ? bare : null;
+  return /^[+*#0-9]*$/.test(bare) ? bare : null;
+}
+
+/** Whether a trunk may take the digits for a short number in this country, also behind a service code such as *67 or before a #. */
+function isShortNumber(digits: string, country: string): boolean {
+  const numbers = SHORT_NUMBERS[callingCodeOf(country) === "1" ? "1" : "other"];
+  return new RegExp(`^(?:[*#][0-9]{2}[*#]?)?\\+?(?:${numbers})#?$`).test(digits);
 }
 
 /**

@@ -65,6 +65,8 @@ test("a number that the project may not dial goes to no trunk, under whatever na
   assert.equal(destinationOf("sip:+19005551234@trunk.example", shop, trunks), "not allowed");
   const alias = destinationOf("sip:+19005551234@alias.example", shop, trunks);
   assert.equal(typeof alias === "object" && alias.avoidsTrunks, true);
+  const emergency = destinationOf("sip:911@alias.example", shop, trunks);
+  assert.equal(typeof emergency === "object" && emergency.avoidsTrunks, true);
   const own = destinationOf("sip:+14155550100@alias.example", shop, trunks);
   assert.equal(typeof own === "object" && own.avoidsTrunks, false);
 });
