@@ -485,6 +485,16 @@ test("a transfer of a process that died counts no more (R-330)", async () => {
   await transferring;
 });
 
+test("twenty transfers at the same moment pass no limit (R-330)", async () => {
+  const limits = { transfers: { atOnce: 5, perDay: 500 } };
+  const rigs = await Promise.all(Array.from({ length: 20 }, () => rig("sip:agent@pbx.example", limits)));
+  const decided = rigs.map(({ userAgent, transferring }) => Promise.race([userAgent.events.until("invited"), transferring]));
+  await Promise.all(decided);
+  assert.equal(rigs.filter(({ userAgent }) => userAgent.invitations.length > 0).length, 5);
+  for (const { userAgent } of rigs) userAgent.refuse(486);
+  await Promise.all(rigs.map(({ transferring }) => transferring));
+});
+
 test("beyond TRANSFERS_PER_DAY a project's callers are not transferred, another project's are (R-330)", async () => {
   const limits = { transfers: { atOnce: 50, perDay: 2 } };
   const other = await fixture.organization("other");
@@ -500,12 +510,27 @@ test("beyond TRANSFERS_PER_DAY a project's callers are not transferred, another 
   assert.deepEqual(await dialledOf(other), [1, undefined]);
 });
 
-test("twenty transfers at the same moment pass no limit (R-330)", async () => {
-  const limits = { transfers: { atOnce: 5, perDay: 500 } };
-  const rigs = await Promise.all(Array.from({ length: 20 }, () => rig("sip:agent@pbx.example", limits)));
-  const decided = rigs.map(({ userAgent, transferring }) => Promise.race([userAgent.events.until("invited"), transferring]));
-  await Promise.all(decided);
-  assert.equal(rigs.filter(({ userAgent }) => userAgent.invitations.length > 0).length, 5);
-  for (const { userAgent } of rigs) userAgent.refuse(486);
-  await Promise.all(rigs.map(({ transferring }) => transferring));
+test("a flood of one project's transfers leaves some of TRANSFERS_AT_ONCE to the others, and all of them to a project that is alone (R-330)", async () => {
+  const limits = { transfers: { atOnce: 10, perDay: 500 } };
+  const { db } = fixture.database;
+  const other = await fixture.organization("neighbour");
+  const flood = async (count: number, differences = {}) => {
+    const rigs = await Promise.all(Array.from({ length: count }, () => rig("sip:agent@pbx.example", limits, differences)));
+    await Promise.all(rigs.map(({ userAgent, transferring }) => Promise.race([userAgent.events.until("invited"), transferring])));
+    const end = async () => {
+      for (const { userAgent } of rigs) userAgent.refuse(486);
+      await Promise.all(rigs.map(({ transferring }) => transferring));
+    };
+    const reasons = new Set(rigs.flatMap(({ warnings }) => warnings.map(({ reason }) => reason)));
+    return { dialled: rigs.filter(({ userAgent }) => userAgent.invitations.length > 0).length, reasons: [...reasons], end };
+  };
+  const first = await flood(20);
+  assert.deepEqual([first.dialled, first.reasons], [8, ["share"]]);
+  const second = await flood(20, other);
+  assert.deepEqual([second.dialled, second.reasons], [2, ["at once"]]);
+  await Promise.all([first.end(), second.end()]);
+  await db.updateTable("projects").set({ archived: true }).where("id", "!=", fixture.projectId).execute();
+  const alone = await flood(20);
+  assert.deepEqual([alone.dialled, alone.reasons], [10, ["at once"]]);
+  await alone.end();
 });
