@@ -22,7 +22,7 @@ interface Details {
   returns?: object[];
 }
 
-type State = { tokens: Map<string, Card> };
+type State = { tokens: Map<string, Card & { reference: string | null }> };
 type FiservCall = Call<State, Details>;
 type Payment = Transaction<Details>;
 
@@ -279,7 +279,7 @@ function pay(call: FiservCall): Answer {
 
 function keep(call: FiservCall, card: Card): object {
   const value = call.maybe("createToken.value") ?? call.tools.id("", 24);
-  call.state.tokens.set(value, card);
+  call.state.tokens.set(value, { ...card, reference: call.maybe("merchantTransactionId") ?? null });
   return { value, reusable: true, declineDuplicates: false, last4: card.number.slice(-4), brand: brand(card.number), type: "PAYMENT_CARD" };
 }
 
@@ -308,7 +308,7 @@ function readToken(call: FiservCall): Answer {
   const card = call.state.tokens.get(value) ?? missing(call);
   if (call.request.method === "DELETE") {
     call.state.tokens.delete(value);
-    call.recordRemoved(null, null);
+    call.recordRemoved(null, card.reference);
   }
   const paymentToken = { value, reusable: true, last4: card.number.slice(-4), brand: brand(card.number) };
   return json(200, { ...idsOf(call.request), requestStatus: "SUCCESS", paymentToken, paymentCard: shownCard(card) });

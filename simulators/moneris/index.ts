@@ -29,7 +29,7 @@ interface Details {
   orderId: string;
   receipt: Receipt;
 }
-type Vault = { cards: Map<string, { pan: string; expdate: string }> };
+type Vault = { cards: Map<string, { pan: string; expdate: string; customer: string | null }> };
 type MonerisCall = Call<Vault, Details>;
 
 const ORDER_ID = matching(/^[A-Za-z0-9_\-:.@ ]{1,50}$/, "1 to 50 letters, digits, blanks and _ - : . @");
@@ -264,8 +264,9 @@ function store(call: MonerisCall): Answer {
   const [pan, expdate, DataKey] = [value("pan"), value("expdate"), call.tools.id("", 25)];
   if (!isCardNumber(pan)) throw refused("Cancelled: Invalid pan");
   call.decide(ISSUER, pan);
-  call.state.cards.set(DataKey, { pan, expdate });
-  call.recordStored(DataKey, value("cust_id") || null, pan);
+  const customer = value("cust_id") || null;
+  call.state.cards.set(DataKey, { pan, expdate, customer });
+  call.recordStored(DataKey, customer, pan);
   const told = Object.fromEntries(["cust_id", "phone", "email", "note", "crypt_type"].map((name) => [name, value(name)]));
   const masked_pan = `${pan.slice(0, 4)}***${pan.slice(-4)}`;
   return vaultAnswer(call, DataKey, "Successfully registered CC details.", { ...told, masked_pan, expdate });
@@ -273,8 +274,9 @@ function store(call: MonerisCall): Answer {
 
 function remove(call: MonerisCall): Answer {
   const DataKey = valueIn(call)("data_key");
-  if (!call.state.cards.delete(DataKey)) throw refused("Cancelled: Invalid data key");
-  call.recordRemoved(DataKey, DataKey);
+  const { customer } = call.state.cards.get(DataKey) ?? refuseWith(refused("Cancelled: Invalid data key"));
+  call.state.cards.delete(DataKey);
+  call.recordRemoved(DataKey, customer);
   return vaultAnswer(call, DataKey, "Successfully deleted CC details.", {});
 }
 

@@ -80,7 +80,7 @@ const NO_19_DIGITS = (code: string) => refused(code, "visa of 19 digits; unionpa
 /** What a vendor refuses by its sheet; all else is approved. */
 const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = {
   // The account's currency alone (reason 39), two decimals, card numbers of 13 to 16 digits.
-  authorizenet: { ...DOLLARS, "0.001 KWD": "processing_error", ...NO_19_DIGITS("card_not_supported") },
+  authorizenet: { ...DOLLARS, ...NO_19_DIGITS("card_not_supported") },
   // Two decimals of a currency with three, the last digit is 0.
   checkoutcom: THOUSANDTHS,
   // The merchant account decides the currency.
@@ -136,6 +136,7 @@ const REFUSED: Partial<Record<GatewayName, Readonly<Record<string, string>>>> = 
 const OTHER_CURRENCIES = Object.keys(DOLLARS).join("; ");
 /** What can be known without the vendor: no session is made for it. */
 const REFUSED_AT_CREATION: Partial<Record<GatewayName, string>> = {
+  authorizenet: "0.001 KWD",
   cardconnect: "0.001 KWD",
   checkoutcom: "0.001 KWD",
   clover: OTHER_CURRENCIES,

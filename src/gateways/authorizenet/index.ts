@@ -32,6 +32,8 @@ export const gateway = kit.defineGateway({
     "contents of a duplicate's answer, and the fields of a validation beyond its reason. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   sandbox: { api_login_id: "simulator1", transaction_key: "simulatorKey0001" },
+  refusalOf: (sum) =>
+    sum.mode === "charge" && requests.authnetAmount(sum) === null ? "Authorize.Net takes two decimal places only" : null,
   charge,
   tokenize,
   lookUp,

@@ -78,6 +78,9 @@ const TRANSACTION_SETTINGS = {
   ],
 };
 
+/** Major units with two places; null when the currency's third one is in use. */
+export const authnetAmount = (subject: Pick<Subject, "amountMinor" | "currency">) => kit.decimalAmount(subject, 2);
+
 /** Whether the project takes money or holds it (docs/interface.md, States and transitions). */
 export const captureOf = ({ options }: Settings): Approved["capture"] => (options.capture === "authorize_only" ? "authorized" : "captured");
 
@@ -85,7 +88,7 @@ export const captureOf = ({ options }: Settings): Approved["capture"] => (option
 export function createTransaction(order: Order, settings: Settings): GatewayRequest {
   const transactionRequest = {
     transactionType: captureOf(settings) === "authorized" ? "authOnlyTransaction" : "authCaptureTransaction",
-    amount: kit.decimalAmount(order),
+    amount: kit.unrefused(authnetAmount(order)),
     currencyCode: order.currency,
     payment: payment(order),
     order: { invoiceNumber: nameOf(order), description: text(order.description, 255) },
@@ -124,7 +127,7 @@ export const refundTransaction = (subject: Subject, settings: Settings, refTrans
   call(settings, subject, "createTransactionRequest", {
     transactionRequest: {
       transactionType: "refundTransaction",
-      amount: kit.decimalAmount(subject),
+      amount: kit.unrefused(authnetAmount(subject)),
       payment: { creditCard: { cardNumber: lastFour, expirationDate: "XXXX" } },
       refTransId,
     },

@@ -348,6 +348,13 @@ describe("cybersource look-ups", () => {
       assert.equal((await lookUp(answer)).outcome, "unknown");
   });
 
+  test("a second delivery that was refused as a duplicate hides no payment, and is none by itself (R-422)", async () => {
+    assert.equal((await lookUp(found(ran("104"), summary({ id: "2" })))).outcome, "approved");
+    assert.equal((await lookUp(found(ran("104")))).outcome, "absent");
+    const io = ioWith([invalid("DUPLICATE_REQUEST"), found(ran("104")), found(ran("104"), summary({ id: "2" }))]);
+    assert.equal((await cybersource.charge(orderOf(), io)).outcome, "approved");
+  });
+
   test("a payment that is found authorized and not captured is a hold, which a reversal releases; one whose capture was refused is released at once", async () => {
     const applications = (...codes: [name: string, reasonCode: string][]) =>
       found(summary({ applicationInformation: { applications: codes.map(([name, reasonCode]) => ({ name, reasonCode })) } }));

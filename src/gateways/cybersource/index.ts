@@ -108,7 +108,7 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (kit.isOutcome(states)) return states;
   const settled: Outcome[] = [];
   for (const state of states) settled.push(await follow(attempt, io, state));
-  const found = kit.theStanding(settled);
+  const found = kit.theStanding(kit.withoutDuplicates(settled));
   const isShown = io.clock.now() - attempt.startedAtMs < (requests.SEARCHED_DAYS - 1) * DAY_MS;
   return found.outcome === "absent" && !isShown ? kit.unknown("the attempt is older than what the search shows") : found;
 }

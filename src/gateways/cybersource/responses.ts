@@ -42,6 +42,7 @@ const ofReasonCode = kit.codeTable({
   fraud_suspected: "221 400 481",
   authentication_required: "475 476 478",
   held_for_review: "480",
+  duplicate_transaction: "104",
   processing_error: "207 236",
   gateway_misconfigured: "101 102 234",
   card_declined: "201 203 208 222 233",

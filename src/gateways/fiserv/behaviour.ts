@@ -10,6 +10,5 @@ export const behaviour: Behaviour = {
   neverAnswered: { charge: { outcome: "approved" }, tokenize: { outcome: "declined", code: "gateway_unavailable" } },
   everyAnswerLost: { charge: "unknown", tokenize: "declined" },
   neverActed: { charge: { outcome: "absent" }, tokenize: { outcome: "approved" } },
-  keepsStored: true,
   storesAgain: true,
 };

@@ -397,4 +397,21 @@ describe("fiserv responses", () => {
       "gateway_unavailable",
     );
   });
+
+  test("a card that was stored too late is taken out again by its token; one without a token may be stored (I4)", async () => {
+    const order = orderOf({ mode: "tokenize", amountMinor: 0 });
+    const storing = ioWith([answered(200, TOKEN)]);
+    await fiserv.tokenize(order, storing);
+    const removed = async (answer: GatewayAnswer, notes = storing.notes) => {
+      const io = ioWith([answer], { credentials: { ...settingsOf(fiserv).credentials, store_id: new Secret("12345500000") } });
+      const { outcome } = await fiserv.void!(traceOf(order, notes), io);
+      return [outcome, ...io.sent.map(({ request }) => `${request.method} ${request.url}`)];
+    };
+    const sent = "DELETE https://cert.api.firstdata.com/gateway/v2/payment-tokens/234ljl124l12?storeId=12345500000";
+    assert.deepEqual(await removed(answered(200, { requestStatus: "SUCCESS" })), ["voided", sent]);
+    assert.deepEqual(await removed(answered(404, { responseType: "NotFound", error: {} })), ["absent", sent]);
+    for (const unclear of [LOST, answered(502, {}), answered(404, {}), answered(200, { requestStatus: "FAILED" })])
+      assert.deepEqual(await removed(unclear), ["unknown", sent]);
+    assert.deepEqual(await fiserv.void!(traceOf(order), ioWith([LOST])), { outcome: "absent", mayBeStored: true });
+  });
 });

@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -41,18 +41,14 @@ export const gateway = kit.defineGateway({
   documentation:
     "The vendor boards a store for telephone orders; without it a payment is refused with 5108 or 23032. Widget payments come without 3-D Secure: the store must accept " +
     "that (ECI 7), or they are refused with 5102. Unconfirmed: the codes of 400 and " +
-    "401 answers, and whether a declined payment's order id may be used again (each card has its own). A refund whose answer was lost, and that its " +
+    "401 answers, whether a declined payment's order id may be used again (each card has its own), and that a card stored twice has two tokens: " +
+    "one that was stored too late is deleted. A refund whose answer was lost, and that its " +
     "order does not show, is not sent again: the payment stays on the list of unmatched ones.",
   refusalOf: (sum) => (sum.mode === "charge" && requests.fiservAmount(sum) === null ? "Fiserv takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
-  void: async (attempt, io) =>
-    kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
-      // A return whose answer was lost is a transaction of the payment's order.
-      const returned = responses.readOrder(await io.send(requests.readOrder(attempt, io.settings, io)), attempt);
-      return returned === "none" ? takeBack(attempt, io, processor["fiserv_transaction_id"] ?? "", attempt.notes) : returned === "whole";
-    }),
+  void: (attempt, io) => (attempt.mode === "tokenize" ? removeToken(attempt, io) : voidPayment(attempt, io)),
 });
 
 async function charge(order: Order, io: FiservIo): Promise<Outcome> {
@@ -92,12 +88,26 @@ function takeBack(subject: requests.Subject, io: FiservIo, id: string, notes: At
   );
 }
 
-function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
-  return kit.storeAgain(io, async () => {
+async function voidPayment(attempt: AttemptTrace, io: FiservIo): Promise<VoidResult> {
+  return kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
+    // A return whose answer was lost is a transaction of the payment's order.
+    const returned = responses.readOrder(await io.send(requests.readOrder(attempt, io.settings, io)), attempt);
+    return returned === "none" ? takeBack(attempt, io, processor["fiserv_transaction_id"] ?? "", attempt.notes) : returned === "whole";
+  });
+}
+
+async function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
+  const stored = await kit.storeAgain(io, async () => {
     const answer = await io.send(requests.createToken(order, io.settings, io));
     const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: responses.readable });
     return kit.isOutcome(read) ? read : responses.readToken(read.status, read.body);
   });
+  return kit.noted(io, stored);
+}
+
+/** By the token that was noted: without one no stored card is known. */
+async function removeToken({ notes: { fiserv_payment_token: token } }: AttemptTrace, io: FiservIo): Promise<VoidResult> {
+  return token === undefined ? kit.perhapsStored : responses.readRemoval(await io.send(requests.deleteToken(io.settings, io, token)));
 }
 
 async function lookUp(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult> {

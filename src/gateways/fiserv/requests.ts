@@ -132,6 +132,11 @@ export function createToken(order: Order, settings: Settings, by: Signing): Gate
   });
 }
 
+/** Takes a stored card out of the vendor's keeping. */
+export function deleteToken(settings: Settings, by: Signing, token: string): GatewayRequest {
+  return request(settings, by, "DELETE", `/payment-tokens/${encodeURIComponent(token)}${storeQuery(settings)}`);
+}
+
 /** A payment by the vendor's id, or by our `merchantTransactionId`. */
 export function readPayment(settings: Settings, by: Signing, id: string): GatewayRequest {
   return request(settings, by, "GET", `/payments/${encodeURIComponent(id)}${storeQuery(settings)}`);

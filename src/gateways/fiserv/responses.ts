@@ -1,6 +1,6 @@
 import { currencyNumber } from "#src/kernel/money.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Unknown, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import type { Subject } from "./requests.ts";
 
@@ -182,15 +182,25 @@ export function readToken(status: number, body: kit.JsonObject): Approved | Decl
   );
 }
 
-/** What reading a payment by our reference says: the vendor's own 404, not that of a page before it, is "no such payment". */
+/** The vendor's own 404, not that of a page before it. */
+const isVendors404 = (status: number, body: kit.JsonObject): boolean =>
+  status === 404 && (kit.textAt(body, "responseType") === "NotFound" || kit.isObject(kit.at(body, "error")));
+
+/** Whether a stored card was taken out; absent: the store keeps no such card. */
+export function readRemoval(answer: GatewayAnswer): VoidResult {
+  const body = kit.lookUpBody(answer, kit.readJson, [200, 404]);
+  if (body === null || answer.kind !== "answered") return kit.unknown("the stored card could not be removed");
+  if (isVendors404(answer.status, body)) return kit.absent;
+  const isDone = answer.status === 200 && !REFUSED.has(kit.textAt(body, "requestStatus") ?? "");
+  return isDone ? { outcome: "voided" } : kit.unknown("the stored card could not be removed");
+}
+
+/** What reading a payment by our reference says. */
 export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentState | Extract<LookUpResult, { outcome: "absent" }> {
   const body = kit.lookUpBody(answer, kit.readJson, [200, 404, 409, 422]);
   if (body === null || answer.kind !== "answered") return kit.unknown("Fiserv did not answer the look-up");
   const { status } = answer;
-  if (status === 404)
-    return kit.textAt(body, "responseType") === "NotFound" || kit.isObject(kit.at(body, "error"))
-      ? kit.absent
-      : kit.unknown("a 404 that is not the vendor's");
+  if (status === 404) return isVendors404(status, body) ? kit.absent : kit.unknown("a 404 that is not the vendor's");
   return foundState(status, body, subject);
 }
 

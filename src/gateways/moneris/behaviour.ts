@@ -15,7 +15,6 @@ export const behaviour: Behaviour = {
   // The status check still answers.
   everyAnswerLost: { charge: "approved", tokenize: "declined" },
   neverActed: { outcome: "approved" },
-  keepsStored: true,
   lostRefundStaysUnknown: true,
   storesAgain: true,
   chargeStored: async ({ moneris_data_key: key = "" }, { sessionId }, vendor) => {

@@ -31,7 +31,7 @@ export const gateway = kit.defineGateway({
     "A store settles in one currency, CAD or USD; a session in another is refused. Where the store has no address verification or no " +
     "card validation digits, set avs_enabled or cvd_enabled to false. A lost answer is asked for by one status check while the card is " +
     "there, later by nobody. A payment can only be voided with its order id, the session's id and the attempt. Unconfirmed: field " +
-    "lengths, crypt_type 1, the words for an unknown store, and whether a verification must carry cof_info. " +
+    "lengths, crypt_type 1, the words for an unknown store or data key, and whether a verification must carry cof_info. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   refusalOf: (sum, settings) =>
     sum.mode === "charge" && requests.amountOf(sum, settings) === null
@@ -39,7 +39,7 @@ export const gateway = kit.defineGateway({
       : null,
   charge,
   tokenize,
-  void: voidPurchase,
+  void: (attempt, io) => (attempt.mode === "tokenize" ? removeCard(attempt, io) : voidPurchase(attempt, io)),
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
@@ -78,14 +78,16 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
     return kit.declined("gateway_unavailable", { reason: "no answer to verifying the card; no money can have moved" });
   const issuerId = verified.webhookProcessor?.["issuer_id"];
   const store = () => requests.store(order, settings, typeof issuerId === "string" ? issuerId : undefined);
-  const stored = await kit.storeAgain(io, async () => responses.readAnswer(await io.send(store()), responses.ofStored));
+  const stored = await kit.noted(
+    io,
+    await kit.storeAgain(io, async () => responses.readAnswer(await io.send(store()), responses.ofStored)),
+  );
   return stored.outcome === "approved" && issuerId !== undefined ? { ...stored, webhookProcessor: { issuer_id: issuerId } } : stored;
 }
 
 async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
   // Attempts of the version before have the id as `txn`.
   const { purchase, txn: before, moneris_txn_id: txn = before } = attempt.notes;
-  if (attempt.mode === "tokenize") return kit.perhapsStored;
   if (!purchase) return { outcome: "nothing to void" };
   if (!txn) return kit.unknown("a purchase whose id was lost cannot be voided");
   const steps = {
@@ -94,4 +96,9 @@ async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
   };
   const isDone = await kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
   return isDone ? { outcome: "voided" } : kit.unknown("the payment could not be voided");
+}
+
+/** By the data key that was noted: without one no stored card is known. */
+async function removeCard({ notes: { moneris_data_key: key } }: AttemptTrace, io: Io): Promise<VoidResult> {
+  return key === undefined ? kit.perhapsStored : responses.readRemoval(await io.send(requests.remove(io.settings, key)));
 }

@@ -330,4 +330,19 @@ describe("moneris and lost answers", () => {
     assert.equal((await moneris.void!(traceOf(orderOf(), { ...notes, ...io.notes }), later)).outcome, "unknown");
     assert.equal(later.sent.length, 1);
   });
+
+  test("a card that was stored too late is taken out of the vault by its data key; one without a key may be stored (I4)", async () => {
+    const kept = ioWith([receipt(VERIFIED), receipt(STORED)]);
+    await moneris.tokenize(storing, kept);
+    const removed = async (answer: GatewayAnswer, notes = kept.notes) => {
+      const io = ioWith([answer]);
+      return [(await moneris.void!(traceOf(storing, notes), io)).outcome, /<res_delete>.*<\/res_delete>/.exec(io.sent[0]?.body ?? "")?.[0]];
+    };
+    const sent = `<res_delete><data_key>${STORED.DataKey}</data_key></res_delete>`;
+    assert.deepEqual(await removed(receipt(STORED)), ["voided", sent]);
+    assert.deepEqual(await removed(unasked("Cancelled: Invalid data key")), ["absent", sent]);
+    for (const unclear of [LOST, unasked("API token mismatch"), receipt({ ...STORED, ResSuccess: "false" })])
+      assert.deepEqual(await removed(unclear), ["unknown", sent]);
+    assert.deepEqual(await moneris.void!(traceOf(storing), ioWith([LOST])), { outcome: "absent", mayBeStored: true });
+  });
 });

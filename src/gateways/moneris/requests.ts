@@ -101,3 +101,6 @@ export const correct = ({ reference }: AttemptTrace, settings: Settings, txn_num
 /** Gives it back afterwards. */
 export const refund = (attempt: AttemptTrace, settings: Settings, txn_number: string): GatewayRequest =>
   request(settings, ["refund", elements({ order_id: attempt.reference, amount: amountOf(attempt, settings), txn_number, crypt_type: 7 })]);
+
+/** Takes a stored card out of the vault. */
+export const remove = (settings: Settings, data_key: string): GatewayRequest => request(settings, ["res_delete", elements({ data_key })]);

@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Outcome, Subject, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Outcome, Subject, Unknown, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 /** `ResponseCode` from 50 on in our words, compared as a number. */
@@ -181,4 +181,14 @@ export function readReversal(answer: kit.Answered): kit.ReversalStep {
   if (result === "approved") return "done";
   if (result.outcome !== "declined" || result.code === "gateway_credentials_invalid") return "unclear";
   return NONE_LEFT.test(said(read.body) ?? "") ? "none left" : "settled already";
+}
+
+/** Whether a stored card was taken out; absent: the store's vault has no such data key. */
+export function readRemoval(answer: GatewayAnswer): VoidResult {
+  const read = receiptOf(answer);
+  if ("outcome" in read) return kit.unknown("the stored card could not be removed");
+  const result = resultOf(read.body);
+  if (result === "approved" && read.body.get("ResSuccess") === "true") return { outcome: "voided" };
+  const isRefused = result !== "approved" && result.outcome === "declined";
+  return isRefused && /data[ _]?key/i.test(said(read.body) ?? "") ? kit.absent : kit.unknown("the stored card could not be removed");
 }
