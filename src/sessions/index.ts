@@ -240,7 +240,7 @@ export function createSessions({ database, clock, random, log, outbox: given }: 
         log,
         giveUp,
         expire: (id) => apply(id, "expire"),
-        release: (id) => apply(id, "release"),
+        release: (session) => apply(session.id, "release", { heldBy: session }),
         ...(own && { own }),
       });
     },

@@ -24,7 +24,7 @@ function start(differences: Partial<SweeperDeps> = {}): void {
     clock,
     log: silentLog,
     expire: (id) => fixture.sessions.apply(id, "expire"),
-    release: (id) => fixture.sessions.apply(id, "release"),
+    release: (session) => fixture.sessions.apply(session.id, "release", { heldBy: session }),
     giveUp: (session) => fixture.sessions.apply(session.id, "abandon"),
     ...differences,
   });

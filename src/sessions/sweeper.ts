@@ -18,7 +18,7 @@ export interface SweeperDeps {
   log: Log;
   expire: (id: string) => Promise<unknown>;
   /** Gives a session back that the page of its link had for one try: its call may still come. */
-  release: (id: string) => Promise<unknown>;
+  release: (session: Session) => Promise<unknown>;
   /** Ends a session that was being collected and has been left: by its process, or by its shopper. */
   giveUp: (session: Session) => Promise<unknown>;
   /** Left out: no call of a living process is ever given up. */
@@ -62,7 +62,7 @@ export function startSweeper(deps: SweeperDeps): () => Promise<void> {
     timesFound = new Map(found.map(({ id }) => [id, (timesFound.get(id) ?? 0) + 1]));
     for (const session of found) {
       if (timesFound.get(session.id)! < FINDINGS_IN_A_ROW) continue;
-      await attempt(session.id, () => (session.callId === null ? deps.release(session.id) : deps.giveUp(session)));
+      await attempt(session.id, () => (session.callId === null ? deps.release(session) : deps.giveUp(session)));
     }
   };
   return repeat({

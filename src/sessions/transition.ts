@@ -20,6 +20,8 @@ export interface SessionChanges {
   callId?: string;
   /** Only from this state. Left out: from each that the table allows. */
   from?: State;
+  /** Only while it is still held as this says: by which process, and by which call or none. Left out: whoever holds it. */
+  heldBy?: Pick<Session, "claimedBy" | "callId">;
   /** Who did it, for the audit log: `key:<id>`, `caller`, `gateway` ... Default `service`. */
   actor?: string;
   /** From where: an address, a command. Left out: this service itself. */
@@ -81,7 +83,7 @@ export async function move<T>(
   const moved = sql.ref("moved");
   const query = sql<Row & T>`with ${along.before ? sql`${along.before}, ` : NOTHING}moved as (
     update sessions set ${sql.join(assignments(event, changes))}
-    where id = ${id} and ${allows(event, changes.from)}${
+    where id = ${id} and ${allows(event, changes.from)}${changes.heldBy ? sql` and ${isHeldBy(changes.heldBy)}` : NOTHING}${
       scope ? sql` and organization_id = ${scope.organizationId} and environment = ${scope.environment}` : NOTHING
     }${along.when ? sql` and ${along.when}` : NOTHING}
     returning *
@@ -130,6 +132,10 @@ function allows(event: SessionEvent, from?: State): RawBuilder<SqlBool> {
       : sql`(${inState} and sessions.expires_at <= clock_timestamp())`;
   });
   return sql<SqlBool>`(${sql.join(alternatives, sql` or `)})`;
+}
+
+function isHeldBy({ claimedBy, callId }: NonNullable<SessionChanges["heldBy"]>): RawBuilder<SqlBool> {
+  return sql`sessions.claimed_by is not distinct from ${claimedBy}::text and sessions.call_id is not distinct from ${callId}::text`;
 }
 
 /** When the change counts as made: whole milliseconds, after the change before it. An expiry was at its time, whoever saw it when. */

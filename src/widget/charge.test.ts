@@ -65,6 +65,27 @@ test("a try that began in time keeps another one waiting, also after the session
   assert.equal((await sessions.find(database.db, id))?.phase, "collecting");
 });
 
+test("a try that gives its session back late takes it from no call that has it by then (R-220, R-435)", async () => {
+  const { database, sessions } = fixture;
+  await database.db
+    .updateTable("projects")
+    .set({ voice: JSON.stringify({ pay_url: true }) })
+    .execute();
+  const { id } = await fixture.create();
+  gateway.onCharge = async () => declined("card_declined");
+  const slow: typeof sessions = {
+    ...sessions,
+    async apply(...release) {
+      await sessions.apply(id, "release");
+      await sessions.claim(id, { owner: "process-2", callId: "call-1" });
+      return await sessions.apply(...release);
+    },
+  };
+  const charge = { sessionId: id, nonce: nonces.issue(id), card: testCard(), customerIp: null };
+  assert.equal((await widgetWith({ sessions: slow }).charge(charge)).kind, "declined");
+  assert.partialDeepStrictEqual(await sessions.find(database.db, id), { status: "COLLECTING", callId: "call-1" });
+});
+
 test("a try whose first commit loses its answer lets the next one in at once, or as soon as the database is there: nothing was sent (R-282, R-283)", async () => {
   const { database } = fixture;
   const lost = Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });

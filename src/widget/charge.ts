@@ -48,10 +48,10 @@ export async function chargeOnce(deps: WidgetDeps, nonces: Nonces, charge: Charg
     return { kind: "malformed", nonce: nonces.issue(sessionId) };
   } finally {
     if (begun.claimed)
-      await sessions.apply(sessionId, "release", { actor: ACTOR }).catch((error: unknown) =>
-        // The sweeper gives it back then.
-        deps.log.warn("session_not_released", { session: sessionId, error }),
-      );
+      // The sweeper gives it back where this cannot, or was so late that a call may have it by now.
+      await sessions
+        .apply(sessionId, "release", { actor: ACTOR, heldBy: begun.session })
+        .catch((error: unknown) => deps.log.warn("session_not_released", { session: sessionId, error }));
     await endSoon(deps, sessionId, name ?? "");
   }
 }
