@@ -210,6 +210,29 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             assert.equal((await taken(name, order)).length, neverActed.outcome === "approved" ? 1 : 0);
           });
 
+          for (const lag of mode === "charge" && gateway.capabilities.lookUp !== "by rule" ? [false, true] : []) {
+            const shown = lag ? "only later" : "at once";
+            test(`a payment request that arrives twice is no refusal, whatever the second one is answered, the first shown ${shown} (R-422)`, async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              const send = io.send.bind(io);
+              let isFirst = true;
+              io.send = async (request) => {
+                if (!isFirst || !isFor(gateway, column.path[mode], request)) return send(request);
+                isFirst = false;
+                const again = { ...request, ...(request.body && { body: Uint8Array.from(request.body) }) };
+                await send(request);
+                if (lag) await arm(name, { kind: "lookup_lag", times: 50, path: "/" });
+                return send(again);
+              };
+              const outcome = await pay(gateway, order, io);
+              await arm(name, { kind: "lookup_lag", times: 0, path: "/" });
+              assert.ok(!isFirst, "no payment request was seen");
+              assert.notEqual(outcome.outcome, "declined", JSON.stringify(outcome));
+              assert.ok((await taken(name, order)).length > 0);
+            });
+          }
+
           // Card forwarding fails whatever is not 2xx by its own rule (R-247).
           for (const status of mode === "charge" && gateway.capabilities.lookUp !== "by rule" ? CONTRADICTING : []) {
             test(`an approval with status ${status} contradicts itself: no decline, and an approval only by another answer (R-422)`, async () => {
