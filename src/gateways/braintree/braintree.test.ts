@@ -344,6 +344,33 @@ describe("braintree responses", () => {
     assert.equal((await look(storing, LOST, notes)).outcome, "unknown");
   });
 
+  test("a customer that is gone holds no card: its removal, whose own answer was lost, was made (R-422)", async () => {
+    const notes = { customer: "Y3VzdG9tZXJfNTEzNjI0MDc4" };
+    const gone = (errorClass: string, path: string[] = ["node"]) =>
+      answered(200, { data: { node: null }, errors: [{ message: "no", path, extensions: { errorClass } }] });
+    const isGone = async (...answers: GatewayAnswer[]) => (await braintree.void!(traceOf(storing, notes), ioWith(answers))).outcome;
+    assert.equal(await isGone(gone("NOT_FOUND")), "absent");
+    for (const answer of [gone("INTERNAL"), gone("AUTHORIZATION"), gone("NOT_FOUND", ["node", "paymentMethods"])])
+      assert.equal(await isGone(answer), "unknown");
+    const cards = answered(200, { data: { node: { paymentMethods: { edges: [{ node: CARD }] } } } });
+    const missing = answered(200, { data: { deleteCustomer: null }, errors: [{ message: "no", extensions: { errorClass: "NOT_FOUND" } }] });
+    assert.equal(await isGone(cards, missing), "unknown");
+  });
+
+  test("a charge that the vendor shows is not sent again, though a field of it was too much to be read", async () => {
+    const io = ioWith([
+      TOKEN,
+      answered(200, {
+        data: { chargeCreditCard: { transaction: TRANSACTION } },
+        errors: [
+          { message: "no", path: ["chargeCreditCard", "transaction", "statusHistory"], extensions: { errorClass: "RESOURCE_LIMIT" } },
+        ],
+      }),
+    ]);
+    assert.equal((await braintree.charge(orderOf(), io)).outcome, "approved");
+    assert.equal(io.sent.length, 2);
+  });
+
   test("a payment that is being authorized is read until it is decided", async () => {
     const node = (status: string) => answered(200, { data: { node: { ...TRANSACTION, status } } });
     assert.equal((await charge(charged({ status: "AUTHORIZING" }), node("AUTHORIZING"), node("SETTLING"))).outcome, "approved");

@@ -137,8 +137,11 @@ function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Decline
 /** The vendor is too busy, its engine, or what stands before it and has no words for it: come again, as a single-use id pays but once. */
 export function isTooBusy(answer: GatewayAnswer): boolean {
   if (answer.kind === "answered" && answer.status === 429) return true;
-  const errors = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "errors") ?? [];
-  return errors.length > 0 && errors.every((error) => kit.textAt(error, "extensions", "errorClass") === "RESOURCE_LIMIT");
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const errors = kit.objectsAt(body, "errors") ?? [];
+  // Beside an object it was a field of it that was too much.
+  const isAnswered = Object.values(kit.at(body, "data") ?? {}).some((data) => kit.isObject(data));
+  return !isAnswered && errors.length > 0 && errors.every((error) => kit.textAt(error, "extensions", "errorClass") === "RESOURCE_LIMIT");
 }
 
 /** An id that the vendor made, or why there is none. */
@@ -245,11 +248,16 @@ function storedCard(stored: Json): Approved | Unknown {
   return kit.approved({ braintree_customer_id: customer, braintree_payment_method_token: token });
 }
 
-/** What a customer made for this attempt holds: one card, none (undefined), or the vendor did not say (null). */
+/** An error of the whole operation: there is nothing of that id. */
+const isNotFound = (error: kit.JsonObject): boolean =>
+  kit.textAt(error, "extensions", "errorClass") === "NOT_FOUND" && kit.at(error, "path", 1) === undefined;
+
+/** What a customer made for this attempt holds: one card, none or is gone (undefined), or the vendor did not say (null). */
 export function readCards(answer: GatewayAnswer): Approved | Unknown | undefined | null {
   const body = kit.lookUpBody(answer, kit.readJson);
   const edges = kit.objectsAt(body, "data", "node", "paymentMethods", "edges");
-  if (edges === null) return kit.at(body, "data", "node") === null && kit.at(body, "errors") === undefined ? undefined : null;
+  const errors = kit.at(body, "errors") === undefined ? [] : kit.objectsAt(body, "errors");
+  if (edges === null) return kit.at(body, "data", "node") === null && errors?.every(isNotFound) ? undefined : null;
   if (edges.length > 1) return kit.unknown("more than one card with this attempt's customer");
   return edges[0] && storedCard(kit.at(edges[0], "node"));
 }
