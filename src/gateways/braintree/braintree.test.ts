@@ -298,7 +298,15 @@ describe("braintree responses", () => {
       "approved",
     );
     assert.equal((await charge(rejectedBy("DUPLICATE"), found({ orderId: "another" }))).outcome, "unknown");
-    assert.equal((await charge(errors("VALIDATION", "91565"), found())).outcome, "unknown");
+    // What it is called once it is proven that there is no payment.
+    for (const [refusal, refusedAs] of [
+      [errors("VALIDATION", "91565"), "processing_error"],
+      [rejectedBy("DUPLICATE"), "duplicate_transaction"],
+    ] as const) {
+      const io = ioWith([TOKEN, refusal, found()]);
+      assert.equal((await braintree.charge(orderOf(), io)).outcome, "unknown");
+      assert.equal(io.notes["refused_as"], refusedAs);
+    }
   });
 
   test("a single-use id that another delivery of the request holds locked, or has put into the vault, is looked up as well", async () => {

@@ -50,7 +50,6 @@ const ofValidation = kit.codeTable(
     incorrect_zip: "81737 81808 81809 81813 81828 91826",
     card_not_supported: "81703 91567 91577 91734 915101 915195",
     card_declined: "81750",
-    processing_error: "91564 91565",
   },
   "gateway_misconfigured",
 );
@@ -123,7 +122,7 @@ function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Decline
   if (kind !== "VALIDATION")
     return kit.declined(FAULTS.has(kind ?? "") ? "gateway_unavailable" : (ofClass(kind) ?? "gateway_misconfigured"), { message });
   const codes = errors.map((error) => kit.scalarAt(error, "extensions", "legacyCode") ?? "");
-  if (effect === "money" && codes.some((code) => USED_UP.test(code))) return kit.declined("duplicate_transaction", { message });
+  if (effect === "money" && codes.some((code) => USED_UP.test(code))) return kit.usedUp({ message });
   const isMoto = errors.some((error) => kit.textAt(error, "extensions", "inputPath", 2) === "paymentInitiator");
   if (isMoto || codes.includes(NO_MOTO))
     return kit.declined("gateway_misconfigured", {

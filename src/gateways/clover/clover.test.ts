@@ -136,7 +136,7 @@ describe("clover responses", () => {
       incorrect_zip: "incorrect_zip postal_code_invalid",
       card_not_supported: "invalid_card_type",
       limit_exceeded: "amount_too_large invalid_charge_amount",
-      processing_error: "processing_error missing token_already_used resource_missing card_on_file_missing order_already_paid",
+      processing_error: "processing_error missing resource_missing card_on_file_missing order_already_paid",
       gateway_misconfigured: "email_invalid",
       gateway_credentials_invalid: "api_key_expired authentication_error",
       gateway_unavailable: "rate_limit",
@@ -273,6 +273,23 @@ describe("clover responses", () => {
     const used = answered(400, { message: "400", error: { type: "idempotency_error" } });
     assert.equal((await charge(used, page([CHARGE]))).outcome, "approved");
     assert.equal((await charge(used, page([]))).outcome, "unknown");
+  });
+
+  test("a token that is spent already was spent by another delivery of the request, perhaps: the charge is looked up (R-422)", async () => {
+    const spent = error("token_already_used", "", { type: "invalid_request_error" }, 400);
+    assert.equal((await charge(spent, page([CHARGE]))).outcome, "approved");
+    const naming = ioWith([TOKEN, error("token_already_used", "", { charge: ID }, 400), page([CHARGE])]);
+    assert.equal((await clover.charge(orderOf(), naming)).outcome, "approved");
+    assert.doesNotMatch(pathsOf(naming).join(), /refunds/);
+    const io = ioWith([TOKEN, spent, page([])]);
+    assert.equal((await clover.charge(orderOf(), io)).outcome, "unknown");
+    // What it is called once it is proven that there is no charge.
+    assert.equal(io.notes["refused_as"], "processing_error");
+    for (const answers of [
+      [TOKEN, spent],
+      [TOKEN, LOST, spent],
+    ])
+      assert.equal((await clover.tokenize(storing(), ioWith([...answers, page([])]))).outcome, "unknown");
   });
 
   test("a look-up goes through the newest charges until they are older than the attempt", async () => {

@@ -77,7 +77,9 @@ async function pay(order: Order, io: Io, source: Secret | string, payerIp: strin
   });
   if (kit.isOutcome(answer)) return answer;
   const state = await follow(order, io, responses.readCharge(answer, order));
-  return state.outcome === "declined" && answer.status !== 200 ? confirmed(order, io, state) : state;
+  // What a duplicate names is the first one, which stands: it is looked up.
+  const isRefusal = state.outcome === "declined" && answer.status !== 200 && !kit.isDuplicate(state);
+  return isRefusal ? confirmed(order, io, state) : state;
 }
 
 /** Reads a charge that is still at work until it is decided, and sends back a part that must not stay. */

@@ -96,6 +96,15 @@ export function withoutDuplicates(found: readonly LookUpResult[]): LookUpResult[
   return found.filter((one) => !isDuplicate(one));
 }
 
+/**
+ * Refused for an id that pays or is stored once, made for this very request and used up before it: by another delivery of the request,
+ * so that it is looked up like a duplicate.
+ */
+export const usedUp = (details: DeclinedDetails): Declined => ({
+  ...declined("duplicate_transaction", details),
+  unlessFound: "processing_error",
+});
+
 /** Refused because it came twice. */
 export const isDuplicate = (state: { outcome: string; code?: DeclineCode }): boolean =>
   state.outcome === "declined" && state.code === "duplicate_transaction";
