@@ -363,6 +363,25 @@ describe("clover responses", () => {
     assert.match((stuck.outcome === "approved" && stuck.reason) || "", /will lapse/);
   });
 
+  test("a refused card whose removal has no answer may be stored: it is taken out later, or listed (I4)", async () => {
+    const refused = error("card_declined", "Insufficient funds");
+    const nameless = answered(200, { ...CUSTOMER, sources: { object: "list", data: [] } });
+    for (const [customer, answer, mayBeStored] of [
+      [answered(200, CUSTOMER), LOST, true],
+      [answered(200, CUSTOMER), answered(500, {}), true],
+      [nameless, answered(200, {}), true],
+      [answered(200, CUSTOMER), answered(200, {}), undefined],
+      [answered(200, CUSTOMER), answered(404, {}), undefined],
+    ] as const) {
+      const outcome = await clover.tokenize(storing(), ioWith([TOKEN, customer, refused, answer]));
+      assert.deepEqual([codeOf(outcome), outcome.outcome === "declined" && outcome.mayBeStored], ["insufficient_funds", mayBeStored]);
+    }
+    const trace = traceOf(storing(), { customer: "SSHHCDEXTF550", source: "ND2EFTHF8HM34" }, CHARGE.created);
+    const list = page([{ ...HOLD, status: "failed", paid: false, failure_code: "card_declined" }]);
+    assert.equal((await clover.void!(trace, ioWith([list, LOST]))).outcome, "unknown");
+    assert.equal((await clover.void!(trace, ioWith([list, answered(404, {})]))).outcome, "nothing to void");
+  });
+
   test("a verification that the vendor captured at once is sent back as a hold is, so that the payer is charged nothing", async () => {
     const taken = { ...HOLD, captured: true };
     const io = ioWith([TOKEN, answered(200, CUSTOMER), answered(200, taken), RELEASED]);

@@ -105,6 +105,13 @@ export const usedUp = (details: DeclinedDetails): Declined => ({
   unlessFound: "processing_error",
 });
 
+/** A refusal of a card that was stored to be verified, without its verification's ids; one that could not be taken out again is kept. */
+export const refusedCard = (refusal: Declined, isRemoved: boolean): Declined => ({
+  ...refusal,
+  processor: {},
+  ...(!isRemoved && { mayBeStored: true }),
+});
+
 /** Refused because it came twice. */
 export const isDuplicate = (state: { outcome: string; code?: DeclineCode }): boolean =>
   state.outcome === "declined" && state.code === "duplicate_transaction";
