@@ -160,6 +160,20 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     assert.deepEqual([reversal, reason], ["failed", "the gateway may keep the card, and it cannot be found or taken out from here"]);
   });
 
+  test("a refused card that may be stored is taken out while another one is asked for (I4)", async () => {
+    fake.onCharge = async () => ({ outcome: "declined", code: "insufficient_funds", message: null, processor: {}, mayBeStored: true });
+    const session = await collecting(fixture, { mode: "tokenize" });
+    const process = testProcess(fixture, fake.gateway());
+    assert.partialDeepStrictEqual(await process.payments.settle({ session, card: testCard(), mayRetry: true }), { final: false });
+    fake.onVoid = () => ({ outcome: "unknown", reason: "" });
+    await janitor(process, () => fake.voids.length === 1);
+    assert.deepEqual([await statusOf(session), await reversalOf(session)], ["COLLECTING", "due"]);
+    fake.onVoid = () => ({ outcome: "voided" });
+    await secondsPass(61);
+    await janitor(process, async () => (await reversalOf(session)) === "done");
+    assert.deepEqual([await statusOf(session), fake.voids], ["COLLECTING", [`${session.id}-1`, `${session.id}-1`]]);
+  });
+
   describe("at a gateway that can void and not look up", () => {
     const blind = () => without(fake.gateway(), "lookUp");
 

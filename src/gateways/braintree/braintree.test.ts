@@ -298,7 +298,15 @@ describe("braintree responses", () => {
       "approved",
     );
     assert.equal((await charge(rejectedBy("DUPLICATE"), found({ orderId: "another" }))).outcome, "unknown");
-    assert.equal((await charge(errors("VALIDATION", "91565"), found())).outcome, "unknown");
+    // What it is called once it is proven that there is no payment.
+    for (const [refusal, refusedAs] of [
+      [errors("VALIDATION", "91565"), "processing_error"],
+      [rejectedBy("DUPLICATE"), "duplicate_transaction"],
+    ] as const) {
+      const io = ioWith([TOKEN, refusal, found()]);
+      assert.equal((await braintree.charge(orderOf(), io)).outcome, "unknown");
+      assert.equal(io.notes["refused_as"], refusedAs);
+    }
   });
 
   test("a single-use id that another delivery of the request holds locked, or has put into the vault, is looked up as well", async () => {
@@ -342,6 +350,33 @@ describe("braintree responses", () => {
     assert.equal((await look(storing, cards(), notes)).outcome, "absent");
     assert.equal((await look(storing, cards(CARD))).outcome, "absent");
     assert.equal((await look(storing, LOST, notes)).outcome, "unknown");
+  });
+
+  test("a customer that is gone holds no card: its removal, whose own answer was lost, was made (R-422)", async () => {
+    const notes = { customer: "Y3VzdG9tZXJfNTEzNjI0MDc4" };
+    const gone = (errorClass: string, path: string[] = ["node"]) =>
+      answered(200, { data: { node: null }, errors: [{ message: "no", path, extensions: { errorClass } }] });
+    const isGone = async (...answers: GatewayAnswer[]) => (await braintree.void!(traceOf(storing, notes), ioWith(answers))).outcome;
+    assert.equal(await isGone(gone("NOT_FOUND")), "absent");
+    for (const answer of [gone("INTERNAL"), gone("AUTHORIZATION"), gone("NOT_FOUND", ["node", "paymentMethods"])])
+      assert.equal(await isGone(answer), "unknown");
+    const cards = answered(200, { data: { node: { paymentMethods: { edges: [{ node: CARD }] } } } });
+    const missing = answered(200, { data: { deleteCustomer: null }, errors: [{ message: "no", extensions: { errorClass: "NOT_FOUND" } }] });
+    assert.equal(await isGone(cards, missing), "unknown");
+  });
+
+  test("a charge that the vendor shows is not sent again, though a field of it was too much to be read", async () => {
+    const io = ioWith([
+      TOKEN,
+      answered(200, {
+        data: { chargeCreditCard: { transaction: TRANSACTION } },
+        errors: [
+          { message: "no", path: ["chargeCreditCard", "transaction", "statusHistory"], extensions: { errorClass: "RESOURCE_LIMIT" } },
+        ],
+      }),
+    ]);
+    assert.equal((await braintree.charge(orderOf(), io)).outcome, "approved");
+    assert.equal(io.sent.length, 2);
   });
 
   test("a payment that is being authorized is read until it is decided", async () => {

@@ -50,7 +50,6 @@ const ofValidation = kit.codeTable(
     incorrect_zip: "81737 81808 81809 81813 81828 91826",
     card_not_supported: "81703 91567 91577 91734 915101 915195",
     card_declined: "81750",
-    processing_error: "91564 91565",
   },
   "gateway_misconfigured",
 );
@@ -123,7 +122,7 @@ function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Decline
   if (kind !== "VALIDATION")
     return kit.declined(FAULTS.has(kind ?? "") ? "gateway_unavailable" : (ofClass(kind) ?? "gateway_misconfigured"), { message });
   const codes = errors.map((error) => kit.scalarAt(error, "extensions", "legacyCode") ?? "");
-  if (effect === "money" && codes.some((code) => USED_UP.test(code))) return kit.declined("duplicate_transaction", { message });
+  if (effect === "money" && codes.some((code) => USED_UP.test(code))) return kit.usedUp({ message });
   const isMoto = errors.some((error) => kit.textAt(error, "extensions", "inputPath", 2) === "paymentInitiator");
   if (isMoto || codes.includes(NO_MOTO))
     return kit.declined("gateway_misconfigured", {
@@ -137,8 +136,11 @@ function errorOf(errors: readonly kit.JsonObject[], effect: kit.Effect): Decline
 /** The vendor is too busy, its engine, or what stands before it and has no words for it: come again, as a single-use id pays but once. */
 export function isTooBusy(answer: GatewayAnswer): boolean {
   if (answer.kind === "answered" && answer.status === 429) return true;
-  const errors = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "errors") ?? [];
-  return errors.length > 0 && errors.every((error) => kit.textAt(error, "extensions", "errorClass") === "RESOURCE_LIMIT");
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const errors = kit.objectsAt(body, "errors") ?? [];
+  // Beside an object it was a field of it that was too much.
+  const isAnswered = Object.values(kit.at(body, "data") ?? {}).some((data) => kit.isObject(data));
+  return !isAnswered && errors.length > 0 && errors.every((error) => kit.textAt(error, "extensions", "errorClass") === "RESOURCE_LIMIT");
 }
 
 /** An id that the vendor made, or why there is none. */
@@ -245,11 +247,16 @@ function storedCard(stored: Json): Approved | Unknown {
   return kit.approved({ braintree_customer_id: customer, braintree_payment_method_token: token });
 }
 
-/** What a customer made for this attempt holds: one card, none (undefined), or the vendor did not say (null). */
+/** An error of the whole operation: there is nothing of that id. */
+const isNotFound = (error: kit.JsonObject): boolean =>
+  kit.textAt(error, "extensions", "errorClass") === "NOT_FOUND" && kit.at(error, "path", 1) === undefined;
+
+/** What a customer made for this attempt holds: one card, none or is gone (undefined), or the vendor did not say (null). */
 export function readCards(answer: GatewayAnswer): Approved | Unknown | undefined | null {
   const body = kit.lookUpBody(answer, kit.readJson);
   const edges = kit.objectsAt(body, "data", "node", "paymentMethods", "edges");
-  if (edges === null) return kit.at(body, "data", "node") === null && kit.at(body, "errors") === undefined ? undefined : null;
+  const errors = kit.at(body, "errors") === undefined ? [] : kit.objectsAt(body, "errors");
+  if (edges === null) return kit.at(body, "data", "node") === null && errors?.every(isNotFound) ? undefined : null;
   if (edges.length > 1) return kit.unknown("more than one card with this attempt's customer");
   return edges[0] && storedCard(kit.at(edges[0], "node"));
 }

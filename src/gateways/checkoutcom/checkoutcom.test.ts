@@ -324,6 +324,13 @@ describe("checkoutcom responses", () => {
     for (const answer of [LOST, answered(500, {}), answered(200, "[]")]) assert.equal((await lookUp(orderOf(), answer)).outcome, "unknown");
   });
 
+  test("a second delivery that is refused as one does not end the payment: the first is looked up (R-422)", async () => {
+    for (const refusal of [invalid("duplicate_request"), invalid("idempotency_key_in_use"), invalid("request_in_progress")])
+      assert.equal((await charge(refusal)).outcome, "unknown");
+    assert.equal((await charge(answered(422, { error_type: "duplicate_request" }))).outcome, "unknown");
+    assert.equal((await charge(answered(409, {}))).outcome, "unknown");
+  });
+
   test("a void or refund that was declined after it had been accepted is asked for again under a key of its own, one at work is not (R-422)", async () => {
     const action = (type: string, more: object = {}) => ({ id: "act_1", type, ...more });
     for (const [actions, key] of [
@@ -354,5 +361,12 @@ describe("checkoutcom responses", () => {
     const io = ioWith([found(VERIFIED), answered(200, VERIFIED), answered(204, "")]);
     assert.equal((await checkout.void!(traceOf(storing()), io)).outcome, "voided");
     assert.deepEqual([io.sent[2]?.request.method, io.sent[2]?.request.url], ["DELETE", `${BASE}/instruments/${PAYMENT.source.id}`]);
+  });
+
+  test("a stored card that is not there any more was taken out by a removal whose own answer was lost (R-422)", async () => {
+    const removed = async (answer: GatewayAnswer) =>
+      (await checkout.void!(traceOf(storing()), ioWith([found(VERIFIED), answered(200, VERIFIED), answer]))).outcome;
+    assert.equal(await removed(answered(404, "")), "voided");
+    for (const answer of [LOST, answered(401, ""), answered(403, ""), answered(500, "")]) assert.equal(await removed(answer), "unknown");
   });
 });

@@ -40,7 +40,8 @@ export const gateway = kit.defineGateway({
     "Checkout.com must switch on full card numbers for the account, and MOTO for the processing channel of telephone payments. Keys of the " +
     "previous platform and OAuth clients are not taken. The capture follows the authorization by itself within seconds, but not of a payment that the " +
     "merchant's risk rules flag: it fails as held for review, and he captures or voids it at Checkout.com. Unconfirmed: the answers to " +
-    "an account without those switches, the delay of the look-up by reference, and hosts without prefix for new accounts.",
+    "an account without those switches, the names of most errors, the answer to a second delivery of a request beside the first (it is looked " +
+    "up), the delay of the look-up by reference, and hosts without prefix for new accounts.",
   charge: pay,
   tokenize: pay,
   lookUp,
@@ -89,7 +90,7 @@ async function sendBack(subject: Subject, io: Io, id: string): Promise<boolean> 
 }
 
 const isRemoved = async (io: Io, id: string): Promise<boolean> =>
-  (await kit.ask(io, requests.deleteSource(io.settings, id)))?.status === 204;
+  responses.isRemoved(await io.send(requests.deleteSource(io.settings, id)));
 
 /** By the reference, or by the payment's id where it is known already. */
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {

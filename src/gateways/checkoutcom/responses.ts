@@ -48,6 +48,8 @@ const codeOfError = kit.textTable<DeclineCode>([
 
 /** Of those, faults behind the gateway, which may have come after the payment was taken. */
 const FAULTS: ReadonlySet<string> = new Set(["processing_error", "service_unavailable", "issuer_network_unavailable"]);
+/** A second delivery of a request beside the first: how the vendor refuses it was not to be learnt, and it says nothing of the first. */
+const TWIN = /duplicate|idempoten|in_progress/;
 
 /** Statuses that refuse a request before anything is processed, whatever the body. */
 const codeOfRefusal = kit.codeTable({ gateway_credentials_invalid: "401 403", gateway_misconfigured: "404 405 415" });
@@ -99,6 +101,7 @@ function invalid(body: kit.JsonObject): Declined | Unknown {
   const given = kit.at(body, "error_codes");
   const codes = Array.isArray(given) ? given.filter((code) => typeof code === "string") : [];
   if (codes.some((one) => FAULTS.has(one))) return kit.unknown("a fault behind Checkout.com");
+  if ([kit.textAt(body, "error_type") ?? "", ...codes].some((one) => TWIN.test(one))) return kit.unknown("refused beside another delivery");
   const code = codes.map((one) => codeOfError(one)).find((one) => one !== undefined) ?? "gateway_misconfigured";
   return kit.declined(code, { message: codes.join(", ") });
 }
@@ -200,6 +203,9 @@ export function readReversal(answer: GatewayAnswer): "done" | "accepted" | "uncl
   if (answer.kind !== "answered") return "unclear";
   return answer.status === 204 ? "done" : answer.status === 202 ? "accepted" : "unclear";
 }
+
+/** Whether a stored card was taken out: one that is not there any more, by an earlier removal. */
+export const isRemoved = (answer: GatewayAnswer): boolean => answer.kind === "answered" && [204, 404].includes(answer.status);
 
 /** Whether a payment that was read shows that it was sent back. */
 export function isReversed(answer: GatewayAnswer): boolean {

@@ -136,7 +136,7 @@ describe("clover responses", () => {
       incorrect_zip: "incorrect_zip postal_code_invalid",
       card_not_supported: "invalid_card_type",
       limit_exceeded: "amount_too_large invalid_charge_amount",
-      processing_error: "processing_error missing token_already_used resource_missing card_on_file_missing order_already_paid",
+      processing_error: "processing_error missing resource_missing card_on_file_missing order_already_paid",
       gateway_misconfigured: "email_invalid",
       gateway_credentials_invalid: "api_key_expired authentication_error",
       gateway_unavailable: "rate_limit",
@@ -275,6 +275,23 @@ describe("clover responses", () => {
     assert.equal((await charge(used, page([]))).outcome, "unknown");
   });
 
+  test("a token that is spent already was spent by another delivery of the request, perhaps: the charge is looked up (R-422)", async () => {
+    const spent = error("token_already_used", "", { type: "invalid_request_error" }, 400);
+    assert.equal((await charge(spent, page([CHARGE]))).outcome, "approved");
+    const naming = ioWith([TOKEN, error("token_already_used", "", { charge: ID }, 400), page([CHARGE])]);
+    assert.equal((await clover.charge(orderOf(), naming)).outcome, "approved");
+    assert.doesNotMatch(pathsOf(naming).join(), /refunds/);
+    const io = ioWith([TOKEN, spent, page([])]);
+    assert.equal((await clover.charge(orderOf(), io)).outcome, "unknown");
+    // What it is called once it is proven that there is no charge.
+    assert.equal(io.notes["refused_as"], "processing_error");
+    for (const answers of [
+      [TOKEN, spent],
+      [TOKEN, LOST, spent],
+    ])
+      assert.equal((await clover.tokenize(storing(), ioWith([...answers, page([])]))).outcome, "unknown");
+  });
+
   test("a look-up goes through the newest charges until they are older than the attempt", async () => {
     const startedAtMs = CHARGE.created;
     const other = { ...CHARGE, id: "OTHER11111111", external_reference_id: "abcdefghijkl" };
@@ -344,6 +361,25 @@ describe("clover responses", () => {
     assert.equal(pathsOf(released).includes("POST /v1/refunds"), false);
     const stuck = await clover.tokenize(storing(), ioWith([TOKEN, answered(200, CUSTOMER), answered(200, HOLD), answered(400, {})]));
     assert.match((stuck.outcome === "approved" && stuck.reason) || "", /will lapse/);
+  });
+
+  test("a refused card whose removal has no answer may be stored: it is taken out later, or listed (I4)", async () => {
+    const refused = error("card_declined", "Insufficient funds");
+    const nameless = answered(200, { ...CUSTOMER, sources: { object: "list", data: [] } });
+    for (const [customer, answer, mayBeStored] of [
+      [answered(200, CUSTOMER), LOST, true],
+      [answered(200, CUSTOMER), answered(500, {}), true],
+      [nameless, answered(200, {}), true],
+      [answered(200, CUSTOMER), answered(200, {}), undefined],
+      [answered(200, CUSTOMER), answered(404, {}), undefined],
+    ] as const) {
+      const outcome = await clover.tokenize(storing(), ioWith([TOKEN, customer, refused, answer]));
+      assert.deepEqual([codeOf(outcome), outcome.outcome === "declined" && outcome.mayBeStored], ["insufficient_funds", mayBeStored]);
+    }
+    const trace = traceOf(storing(), { customer: "SSHHCDEXTF550", source: "ND2EFTHF8HM34" }, CHARGE.created);
+    const list = page([{ ...HOLD, status: "failed", paid: false, failure_code: "card_declined" }]);
+    assert.equal((await clover.void!(trace, ioWith([list, LOST]))).outcome, "unknown");
+    assert.equal((await clover.void!(trace, ioWith([list, answered(404, {})]))).outcome, "nothing to void");
   });
 
   test("a verification that the vendor captured at once is sent back as a hold is, so that the payer is charged nothing", async () => {

@@ -44,10 +44,7 @@ export const gateway = kit.defineGateway({
     const isStored = found.outcome === "absent" && found.mayBeStored && notes["customer"] !== undefined;
     return kit.reversal(isStored ? kept(notes["customer"] ?? "") : found, async ({ processor }) => {
       if (attempt.mode === "charge") return refunded({ ...attempt, notes }, io, processor["clover_charge_id"] ?? "");
-      const { customer = "", source } = notes;
-      if (source === undefined) return false;
-      const answer = await kit.ask(io, requests.deleteSource(io.settings, customer, source));
-      return answer !== null && [200, 204, 404].includes(answer.status);
+      return isRemoved(io, notes["customer"] ?? "", notes["source"]);
     });
   },
 });
@@ -77,7 +74,9 @@ async function pay(order: Order, io: Io, source: Secret | string, payerIp: strin
   });
   if (kit.isOutcome(answer)) return answer;
   const state = await follow(order, io, responses.readCharge(answer, order));
-  return state.outcome === "declined" && answer.status !== 200 ? confirmed(order, io, state) : state;
+  // What a duplicate names is the first one, which stands: it is looked up.
+  const isRefusal = state.outcome === "declined" && answer.status !== 200 && !kit.isDuplicate(state);
+  return isRefusal ? confirmed(order, io, state) : state;
 }
 
 /** Reads a charge that is still at work until it is decided, and sends back a part that must not stay. */
@@ -142,12 +141,18 @@ async function verified(subject: kit.Noted<Subject>, io: Io, held: Outcome, { cu
   if (held.outcome === "unknown") return held;
   if (held.outcome === "declined") {
     // A duplicate is looked up, and the first one may have verified the card.
-    const isFinal = held.code !== "duplicate_transaction";
-    if (source !== undefined && isFinal) await io.send(requests.deleteSource(io.settings, customer, source));
-    return { ...held, processor: {} };
+    if (kit.isDuplicate(held)) return { ...held, processor: {} };
+    return kit.refusedCard(held, await isRemoved(io, customer, source));
   }
   const released = isReleased({ mode: "tokenize" }, held) || (await refunded(subject, io, held.processor["clover_charge_id"] ?? ""));
   return kept(customer, released ? undefined : "the card is stored; the dollar that verified it was not sent back (a hold will lapse)");
+}
+
+/** Takes the stored card away from its customer; one that is not there any more was taken away before. */
+async function isRemoved(io: Io, customer: string, source: string | undefined): Promise<boolean> {
+  if (source === undefined) return false;
+  const answer = await kit.ask(io, requests.deleteSource(io.settings, customer, source));
+  return answer !== null && [200, 204, 404].includes(answer.status);
 }
 
 /** What is found of the attempt, and its notes with the key that the next refund has. */

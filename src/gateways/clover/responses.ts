@@ -13,7 +13,7 @@ const codeOf = kit.codeTable({
   incorrect_zip: "incorrect_zip postal_code_invalid",
   card_not_supported: "invalid_card_type",
   limit_exceeded: "amount_too_large invalid_charge_amount",
-  processing_error: "processing_error missing token_already_used resource_missing card_on_file_missing order_already_paid",
+  processing_error: "processing_error missing resource_missing card_on_file_missing order_already_paid",
   gateway_misconfigured: "email_invalid",
   gateway_credentials_invalid: "api_key_expired authentication_error",
   duplicate_transaction: "idempotency_error",
@@ -35,6 +35,9 @@ const TOKEN = /^clv_[A-Za-z0-9]{5,64}$/;
 /** What a charge says. `pending` is read again; a part of the amount must not stay. */
 export type ChargeState = Approved | Declined | Unknown | { outcome: "pending"; id: string } | { outcome: "partial"; id: string };
 
+/** The token of this very attempt was charged or stored before. */
+const SPENT = "token_already_used";
+
 const errorOf = (body: kit.JsonObject | null) => kit.at(body ?? undefined, "error") ?? undefined;
 
 /** `reason` is the issuer's own, in words or as one of the codes. */
@@ -49,6 +52,7 @@ function refusal(status: number, body: kit.JsonObject, processor: Record<string,
   const message = kit.textAt(error, "message");
   const reason = kit.textAt(error, "decline_code") ?? kit.textAt(error, "declineCode");
   const words = [reason?.replaceAll("_", " "), message].join(" ");
+  if (kit.textAt(error, "code") === SPENT) return kit.usedUp({ message, processor });
   const byStatus = status === 402 ? "card_declined" : kit.codeOfStatus(status);
   const byName = (name: string) => declineOf(kit.textAt(error, name), words, reason);
   const code = status === 401 || status === 403 ? byStatus : (byName("code") ?? byName("type"));

@@ -53,7 +53,7 @@ export const gateway = kit.defineGateway({
   refusalOf: DECIMALS.refusalOf,
   documentation:
     "A look-up goes by the request-id that was noted before the payment was sent. Unconfirmed: most names of responseCode (told apart by " +
-    "their words), the body of a 409, the length of merchantPurchaseDescription, and whether a repeated " +
+    "their words), the body of a 409, the lengths of merchantOrderNumber and merchantPurchaseDescription, and whether a repeated " +
     "request-id is refused. " +
     DECIMALS.note +
     "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
@@ -143,5 +143,8 @@ async function lookUp(attempt: AttemptTrace, io: JpmorganIo): Promise<LookUpResu
   // The vendor's papers disagree on the parameter's name: should it be passed over, the payment is somebody else's.
   const found = responses.readFound(answer, attempt, [lost, asking]);
   if (found === null) return kit.absent;
-  return found.outcome === "pending" ? kit.pending : follow(attempt, io, found);
+  if (found.outcome === "pending") return kit.pending;
+  const state = await follow(attempt, io, found);
+  // Should a second delivery be refused for the first one's sake, the vendor may show either.
+  return kit.isDuplicate(state) ? kit.absent : state;
 }

@@ -274,6 +274,21 @@ describe("jpmorgan responses", () => {
       assert.equal((await charge(answered(200, { ...PAID, ...change }))).outcome, "unknown", JSON.stringify(change));
   });
 
+  test("an authentication that is asked for cannot be given, and an approval under the code of a refusal is neither", async () => {
+    const asked = { responseCode: "PERFORM_AUTHENTICATION", responseMessage: "Perform authentication" };
+    for (const change of [{ transactionState: "PENDING" }, { transactionState: undefined }, { transactionState: "ACTION_REQUIRED" }])
+      assert.equal(
+        codeOf(await charge(answered(200, { ...PAID, ...asked, ...change }))),
+        "authentication_required",
+        JSON.stringify(change),
+      );
+    for (const responseCode of ["PERFORM_AUTHENTICATION", "DECLINED", "DO_NOT_HONOR", "INSUFFICIENT_FUNDS"])
+      assert.equal((await charge(answered(200, { ...PAID, responseCode }))).outcome, "unknown", responseCode);
+    assert.equal((await tokenize(answered(200, { ...STORED, responseCode: "DECLINED" }))).outcome, "unknown");
+    for (const responseCode of ["APPROVED", "ACCEPTED", "ANOTHER", undefined])
+      assert.equal((await charge(answered(200, { ...PAID, responseCode }))).outcome, "approved", String(responseCode));
+  });
+
   test("a refusal as a duplicate is looked up whatever its status, and an early absence is no proof", async () => {
     for (const answer of [answered(409, {}), answered(400, { responseStatus: "ERROR", responseMessage: "Duplicate transaction" })]) {
       assert.equal((await charge(answer, answered(200, PAID))).outcome, "approved");
@@ -315,6 +330,19 @@ describe("jpmorgan responses", () => {
       assert.equal((await lookUp(answered(404, body))).outcome, "unknown", body);
     assert.equal((await lookUp(answered(200, { ...PAID, requestId: "another" }))).outcome, "unknown");
     assert.equal((await lookUp(answered(200, { ...PAID, requestId: "ours" }))).outcome, "approved");
+  });
+
+  test("a payment of another order number is none of the attempt's, and a duplicate's refusal proves nothing of the first one (R-422)", async () => {
+    const lookUp = (change: object) =>
+      jpmorgan.lookUp!(traceOf(orderOf(), { request_id: "ours" }), ioWith([answered(200, { ...PAID, ...change })]));
+    assert.equal((await lookUp({ merchantOrderNumber: "3f6c0a5e9b1d4c7a8e2101" })).outcome, "approved");
+    assert.equal((await lookUp({ merchantOrderNumber: "3f6c0a5e9b1d4c7a8e2102" })).outcome, "unknown");
+    const refused = { transactionState: "DECLINED", responseStatus: "DENIED", responseCode: "DECLINED", responseMessage: "Declined" };
+    const network = (networkResponseCode: string) => ({ paymentMethodType: { card: { networkResponse: { networkResponseCode } } } });
+    assert.equal(codeOf(await lookUp({ ...refused, ...network("51") })), "insufficient_funds");
+    assert.equal((await lookUp({ ...refused, ...network("94") })).outcome, "absent");
+    const twin = answered(200, { ...PAID, ...refused, ...network("94") });
+    assert.equal((await charge(twin, twin, answered(200, PAID))).outcome, "approved");
   });
 
   test("an approval is none of a refusal's, whatever status it comes with", async () => {

@@ -1,6 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { AccessToken, Approved, Declined, GatewayAnswer, GatewayIo, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
+import { orderNumber } from "./requests.ts";
 import type { Subject } from "./requests.ts";
 
 /** `responseCode` where the vendor's pages name it. */
@@ -9,6 +10,7 @@ const codeOf = kit.codeTable({
   do_not_honor: "DO_NOT_HONOR",
   insufficient_funds: "INSUFFICIENT_FUNDS PARTIAL_APPROVAL",
 });
+const [PARTIAL, AUTHENTICATE] = ["PARTIAL_APPROVAL", "PERFORM_AUTHENTICATION"];
 /** The rest of the vendor's list is not published: its names are known by the words in them. */
 const ofWords = kit.textTable<DeclineCode>([
   [/duplicate/i, "duplicate_transaction"],
@@ -92,7 +94,8 @@ export function readFound(answer: GatewayAnswer, subject: Subject, requestIds?: 
   if (body === null || answer.kind !== "answered") return kit.unknown("J.P. Morgan did not answer the look-up");
   if (answer.status === 404) return kit.textAt(body, "responseStatus") === "ERROR" ? null : kit.unknown("a 404 that is not the vendor's");
   const told = kit.textAt(body, "requestId");
-  if (requestIds && told !== undefined && !requestIds.includes(told)) return kit.unknown("the answer is another payment's");
+  const isAnothers = requestIds && told !== undefined && !requestIds.includes(told);
+  if (isAnothers || kit.saysOther(body, orderNumber(subject), "merchantOrderNumber")) return kit.unknown("the answer is another payment's");
   const isVoid = kit.at(body, "isVoid") === true;
   if (isVoid && subject.mode === "charge") return isVoided(body) ? kit.takenBack() : kit.unknown("voided, and in a state with money");
   const state = readPayment(body, subject);
@@ -109,11 +112,14 @@ function readPayment(body: kit.JsonObject, subject: Subject): PaymentState {
   if (saysNo && (status === "SUCCESS" || HAS_MONEY.has(state ?? ""))) return kit.unknown("a refusal and an approval in one answer");
   if (status === "ERROR" || state === "ERROR") return kit.declined(reasonOf(body) ?? "processing_error", refusalOf(body));
   if (status === "DENIED" || state === "DECLINED") return readDenial(body);
+  // Neither a call nor the widget can give it, and nothing is paid without it.
+  if (code === AUTHENTICATE && !HAS_MONEY.has(state ?? "")) return kit.declined("authentication_required", refusalOf(body));
   const id = kit.idAt(body, ID, "transactionId");
   if (id === undefined) return kit.unknown("200 without the transaction's id");
   if (state === "PENDING" || code === "CUSTOMER_PENDING") return { outcome: "pending", id };
   if (status !== "SUCCESS") return kit.unknown("a response status that J.P. Morgan does not document");
-  if (code === "PARTIAL_APPROVAL") return { outcome: "partial", id, amountMinor: partOf(body) ?? subject.amountMinor };
+  if (code === PARTIAL) return { outcome: "partial", id, amountMinor: partOf(body) ?? subject.amountMinor };
+  if (code === AUTHENTICATE || codeOf(code) !== undefined) return kit.unknown("an approval under the code of a refusal");
   return subject.mode === "tokenize" ? readStored(body, id) : readPaid(body, id, subject);
 }
 

@@ -96,6 +96,22 @@ export function withoutDuplicates(found: readonly LookUpResult[]): LookUpResult[
   return found.filter((one) => !isDuplicate(one));
 }
 
+/**
+ * Refused for an id that pays or is stored once, made for this very request and used up before it: by another delivery of the request,
+ * so that it is looked up like a duplicate.
+ */
+export const usedUp = (details: DeclinedDetails): Declined => ({
+  ...declined("duplicate_transaction", details),
+  unlessFound: "processing_error",
+});
+
+/** A refusal of a card that was stored to be verified, without its verification's ids; one that could not be taken out again is kept. */
+export const refusedCard = (refusal: Declined, isRemoved: boolean): Declined => ({
+  ...refusal,
+  processor: {},
+  ...(!isRemoved && { mayBeStored: true }),
+});
+
 /** Refused because it came twice. */
 export const isDuplicate = (state: { outcome: string; code?: DeclineCode }): boolean =>
   state.outcome === "declined" && state.code === "duplicate_transaction";

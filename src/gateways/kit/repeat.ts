@@ -120,7 +120,7 @@ export async function ofDuplicate(
   refusal: Declined,
   lookUp: () => Promise<LookUpResult>,
 ): Promise<Outcome> {
-  await io.note({ [REFUSED_AS]: refusal.code });
+  await io.note({ [REFUSED_AS]: refusal.unlessFound ?? refusal.code });
   let found = await lookUp();
   for (const pause of [...LOOK_AGAIN_MS, null]) {
     if (found.outcome === "approved" || found.outcome === "declined") return found;

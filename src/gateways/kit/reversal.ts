@@ -8,7 +8,8 @@ import type { Answered } from "./triage.ts";
  */
 export async function reversal(found: LookUpResult, reverse: (approved: Approved) => Promise<boolean>): Promise<VoidResult> {
   if (found.outcome === "absent") return found;
-  if (found.outcome === "declined") return { outcome: "nothing to void" };
+  if (found.outcome === "declined")
+    return found.mayBeStored ? unknown("the refused card could not be removed") : { outcome: "nothing to void" };
   if (found.outcome !== "approved") return unknown("what there is to void is not known");
   return (await reverse(found)) ? { outcome: "voided" } : unknown("the payment could not be voided");
 }

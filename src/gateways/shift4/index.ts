@@ -41,7 +41,7 @@ export const gateway = kit.defineGateway({
       const { answer, final } = await kit.sendUntilFinal(io, () =>
         attempt.mode === "charge" ? requests.refund(attempt, io.settings, charge) : requests.deleteCustomer(io.settings, customer),
       );
-      if (attempt.mode === "tokenize") return final && (answer?.status === 200 || answer?.status === 404);
+      if (attempt.mode === "tokenize") return final && responses.isRemoved(answer);
       if (final && responses.isSentBack(answer)) return true;
       if (answer !== null) await kit.nextKey(io, attempt.notes);
       return false;
@@ -89,10 +89,8 @@ async function tokenize(order: Order, io: Shift4Io): Promise<Outcome> {
 /** A verified card stays stored and its hold is released; a refused one is taken out of the vendor's keeping again. */
 async function verified(subject: Subject, io: Shift4Io, held: Outcome, stored: { customer: string; card: string }): Promise<Outcome> {
   if (held.outcome === "unknown") return held;
-  if (held.outcome === "declined") {
-    await io.send(requests.deleteCustomer(io.settings, stored.customer));
-    return { ...held, processor: {} };
-  }
+  if (held.outcome === "declined")
+    return kit.refusedCard(held, responses.isRemoved(await kit.ask(io, requests.deleteCustomer(io.settings, stored.customer))));
   const released = held.capture === "captured" || (await isReleased(subject, io, held.processor["shift4_charge_id"] ?? ""));
   return kept(stored, released ? undefined : "the card is stored; the hold that verified it was not released and will lapse");
 }

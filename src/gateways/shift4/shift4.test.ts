@@ -268,6 +268,23 @@ describe("shift4 responses", () => {
     assert.equal(removal.sent[0]?.request.method, "DELETE");
   });
 
+  test("a refused card whose removal has no answer may be stored: it is taken out later, or listed (I4)", async () => {
+    const refused = error("insufficient_funds");
+    for (const [answer, mayBeStored] of [
+      [LOST, true],
+      [answered(500, {}), true],
+      [answered(200, {}), undefined],
+      [answered(404, {}), undefined],
+    ] as const) {
+      const outcome = await shift4.tokenize(storing, ioWith([answered(200, CUSTOMER), refused, answer]));
+      assert.deepEqual([codeOf(outcome), outcome.outcome === "declined" && outcome.mayBeStored], ["insufficient_funds", mayBeStored]);
+    }
+    const trace = traceOf(storing, { customer: CUSTOMER.id, card: CUSTOMER.defaultCardId });
+    const list = answered(200, { list: [{ ...HOLD, status: "failed", failureCode: "insufficient_funds" }], hasMore: false });
+    assert.equal((await shift4.void!(trace, ioWith([list, LOST]))).outcome, "unknown");
+    assert.equal((await shift4.void!(trace, ioWith([list, answered(404, {})]))).outcome, "nothing to void");
+  });
+
   test("a verification whose hold was released already is not released again", async () => {
     const notes = { customer: CUSTOMER.id, card: CUSTOMER.defaultCardId };
     const released = { ...HOLD, amount: 0, captured: true, refunded: true, refunds: [{ amount: 100, currency: "USD" }] };
