@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -40,7 +40,7 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const amount = kit.unrefused(requests.nmiAmount(order));
-  const response = responses.readResponse(await io.send(requests.sale(order, io.settings, amount)), order);
+  const response = await responseTo(requests.sale(order, io.settings, amount), order, io);
   if (response.outcome !== "partial") return responses.asOutcome(response);
   await io.note({ transaction: response.id });
   const processor = { nmi_transaction_id: response.id };
@@ -51,9 +51,17 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 }
 
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
-  const verified = responses.readResponse(await io.send(requests.validateAndStore(order, io.settings)), order);
+  const verified = await responseTo(requests.validateAndStore(order, io.settings), order, io);
   if (verified.outcome !== "unsupported") return responses.asOutcome(verified);
-  return responses.asOutcome(responses.readResponse(await io.send(requests.store(order, io.settings)), order));
+  return responses.asOutcome(await responseTo(requests.store(order, io.settings), order, io));
+}
+
+/** Sends; what an error means that is no proof is noted for reconciliation. */
+async function responseTo(request: GatewayRequest, order: Order, io: Io): Promise<responses.Response> {
+  const answer = await io.send(request);
+  const doubted = responses.ifNothingWasMade(answer);
+  if (doubted !== undefined) await io.note({ [kit.REFUSED_AS]: doubted });
+  return responses.readResponse(answer, order);
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {

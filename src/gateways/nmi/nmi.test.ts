@@ -248,6 +248,23 @@ describe("nmi responses", () => {
       assert.equal(codeOf(await charge(nothing)), "gateway_unavailable");
   });
 
+  test("what an error that leaves it open meant is kept for when nothing was made (R-417)", async () => {
+    for (const [code, refused_as] of [
+      ["400", "processing_error"],
+      ["420", "gateway_unavailable"],
+      ["421", "gateway_unavailable"],
+      ["430", "processing_error"],
+      ["440", "processing_error"],
+    ] as const) {
+      const io = ioWith([error(code, "x")]);
+      assert.equal((await nmi.charge(orderOf(), io)).outcome, "unknown", code);
+      assert.deepEqual(io.notes, { refused_as }, code);
+      const storing = ioWith([error(code, "x")]);
+      await nmi.tokenize(orderOf({ mode: "tokenize", amountMinor: 0 }), storing);
+      assert.deepEqual(storing.notes, { refused_as }, code);
+    }
+  });
+
   test("a duplicate is looked up, and again while the report lags behind: neither it nor an early absence is final", async () => {
     const duplicate = error("300", "Duplicate transaction");
     const first = await charge(form(APPROVED));
@@ -328,6 +345,15 @@ describe("nmi look-up and void", () => {
     assert.deepEqual(await lookUp(xml(twin)), { outcome: "absent" });
     const io = ioWith([error("300", "Duplicate transaction"), xml(twin), xml(twin + transaction())]);
     assert.equal((await nmi.charge(orderOf(), io)).outcome, "approved");
+  });
+
+  test("so is one that the processor refused as a duplicate (430): its code is the payment's once absence is proof", async () => {
+    const twin = transaction(
+      { transaction_id: "2", condition: "failed" },
+      { success: "0", response_code: "430", response_text: "Duplicate" },
+    );
+    assert.deepEqual(await lookUp(xml(twin)), { outcome: "absent" });
+    assert.deepEqual(await lookUp(xml(twin + transaction())), await charge(form(APPROVED)));
   });
 
   test("a failed payment with code 300 is told by its words, as in the answer itself", async () => {
