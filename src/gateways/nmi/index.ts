@@ -50,9 +50,13 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   );
 }
 
+/** The note of a card that is stored unasked, because the processor cannot validate. */
+const UNVERIFIED = "unverified";
+
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const verified = await responseTo(requests.validateAndStore(order, io.settings), order, io);
   if (verified.outcome !== "unsupported") return responses.asOutcome(verified);
+  await io.note({ [UNVERIFIED]: "yes" });
   return responses.asOutcome(await responseTo(requests.store(order, io.settings), order, io));
 }
 
@@ -71,6 +75,8 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const stored = responses.holdsRecord(await io.send(requests.findRecord(attempt, io.settings)), attempt);
   if (stored === null) return kit.unknown("the vault did not answer the look-up");
   if (stored) return payment.outcome === "approved" ? payment : responses.stored(undefined, attempt);
+  // The refused validation is no refusal of the card: it may not be stored yet.
+  if (payment.outcome === "declined" && attempt.notes[UNVERIFIED] !== undefined) return kit.absent;
   if (payment.outcome !== "approved") return payment;
   return kit.declined("gateway_misconfigured", { reason: "the card was verified, but the vault holds no record of it" });
 }

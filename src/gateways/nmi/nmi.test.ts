@@ -411,6 +411,17 @@ describe("nmi look-up and void", () => {
     assert.equal((await lookUpStored(NOTHING, LOST)).outcome, "unknown");
   });
 
+  test("a validation that the processor could not make is no refusal of the card that was then stored unasked", async () => {
+    const storing = orderOf({ mode: "tokenize", amountMinor: 0 });
+    const io = ioWith([error("460", "not supported"), LOST]);
+    assert.equal((await nmi.tokenize(storing, io)).outcome, "unknown");
+    const failed = xml(transaction({ condition: "failed" }, { action_type: "validate", success: "0", response_code: "460" }));
+    const found = (...answers: GatewayAnswer[]) => nmi.lookUp!(traceOf(storing, io.notes), ioWith(answers));
+    assert.deepEqual(await found(failed, NOTHING), { outcome: "absent" });
+    assert.equal((await found(failed, xml(RECORD))).outcome, "approved");
+    assert.equal(codeOf(await nmi.lookUp!(traceOf(storing), ioWith([failed, NOTHING]))), "gateway_misconfigured");
+  });
+
   test("a void that comes after settlement becomes a refund", async () => {
     const settled = error("300", "Only transactions pending settlement can be voided");
     const io = ioWith([xml(transaction({ condition: "complete" })), settled, form({ ...APPROVED, type: "refund" })]);
