@@ -376,8 +376,9 @@ describe("the apply file", () => {
       required: true,
       meaning: name,
     }));
-    const { applyFile } = testProjects(database, { gateways: { stripe: { ...cardWorks, credentialFields } } });
-    const needs = (credentials: string) => applyFile(project(`gateways: { stripe: { live: { credentials: ${credentials} } } }`), {});
+    const projects = testProjects(database, { gateways: { stripe: { ...cardWorks, credentialFields } } });
+    const needs = (credentials: string) =>
+      projects.applyFile(project(`gateways: { stripe: { live: { credentials: ${credentials} } } }`), {});
     await assert.rejects(needs("{}"), /line 5: stripe needs merchant_id, public_key, private_key$/);
     await assert.rejects(needs("{ public_key: x }"), /line 5: stripe needs merchant_id, private_key$/);
   });
