@@ -203,6 +203,19 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             await holdsOnce(order);
           });
 
+          test("a payment that the network delivers twice, of which the second answer arrives, ends in the truth, with one charge (R-422)", async () => {
+            const order = newOrder(mode);
+            const io = openIo(gateway);
+            const send = io.send.bind(io);
+            io.send = async (request) => {
+              if (isFor(gateway, column.path[mode], request)) await send({ ...request, ...(request.body && { body: request.body.slice() }) });
+              return send(request);
+            };
+            const outcome = await pay(gateway, order, io);
+            assert.deepEqual(summary(outcome), lost);
+            await holdsOnce(order);
+          });
+
           test("a connection that is reset before the vendor acts takes nothing twice", async () => {
             const order = newOrder(mode);
             await arm(name, { kind: "reset_before", times: 1, path: column.path[mode] });
