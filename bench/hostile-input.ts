@@ -73,6 +73,7 @@ const PATTERNS: Readonly<Record<string, string>> = {
   dashes: "-",
   "brackets opened": "[",
   "braces opened": '{"a":',
+  "objects with a number": '{"1000":0},',
   "angles opened": "<",
   "angles closed": "<>",
   elements: "<a>",

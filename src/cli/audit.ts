@@ -1,5 +1,5 @@
 import { OperatorError } from "#src/kernel/errors.ts";
-import { type ChainReport, headText, newestFirst, parseHead, verifyChain } from "#src/platform/index.ts";
+import { type ChainReport, headText, parseHead, verifyChain } from "#src/platform/index.ts";
 import { limitOf, operation, type Operations, runnerOf } from "./operation.ts";
 import { moment, table } from "./table.ts";
 
@@ -10,16 +10,14 @@ const list = operation({
   opening: { leavesAudit: true },
   read: ({ limit }) => ({ limit: limitOf(limit) }),
   async work({ database }, { limit }) {
-    return await newestFirst(limit, (since) => {
-      const query = database.db
-        .selectFrom("audit_log")
-        .leftJoin("organizations", "organizations.id", "audit_log.organization_id")
-        .select(["audit_log.id", "position", "at", "actor", "source", "action", "object", "result", "details"])
-        .select("organizations.slug as organization")
-        .orderBy("audit_log.id", "desc")
-        .limit(limit);
-      return (since === null ? query : query.where("at", ">", since)).execute();
-    });
+    return await database.db
+      .selectFrom("audit_log")
+      .leftJoin("organizations", "organizations.id", "audit_log.organization_id")
+      .select(["audit_log.id", "position", "at", "actor", "source", "action", "object", "result", "details"])
+      .select("organizations.slug as organization")
+      .orderBy("audit_log.id", "desc")
+      .limit(limit)
+      .execute();
   },
   show: (rows) =>
     rows.length === 0

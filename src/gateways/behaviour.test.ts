@@ -223,6 +223,54 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             assert.equal((await taken(name, order)).length, neverActed.outcome === "approved" ? 1 : 0);
           });
 
+          if (mode === "charge" && !gateway.capabilities.oneAttempt) {
+            test("what the session's second card paid is neither found nor sent back by the first card's attempt, whose refusal was lost (R-422)", async () => {
+              const first = newOrder(mode, "4000000000000002");
+              const second = orderOf({ ...first, attempt: 2, reference: `${first.sessionId}-2`, card: cardOf("4242424242424242") });
+              const [losing, io] = [openIo(gateway), openIo(gateway)];
+              const send = losing.send.bind(losing);
+              losing.send = async (request) => {
+                const isPayment = isFor(gateway, column.path[mode], request);
+                const answer = await send(request);
+                return isPayment ? { kind: "lost", reason: "connection reset" } : answer;
+              };
+              await gateway.charge(first, losing);
+              const paid = await gateway.charge(second, io);
+              assert.ok(paid.outcome === "approved", JSON.stringify(paid));
+              if (gateway.lookUp) {
+                assert.notEqual((await gateway.lookUp(traceOf(first, losing.notes), openIo(gateway))).outcome, "approved");
+                const { outcome } = await gateway.lookUp(traceOf(second, { ...io.notes, ...paid.processor }), openIo(gateway));
+                assert.equal(outcome, "approved");
+              }
+              if (gateway.void) assert.notEqual((await gateway.void(traceOf(first, losing.notes), openIo(gateway))).outcome, "voided");
+              assert.equal((await taken(name, second)).length, 1);
+              assert.deepEqual(await reversed(second), []);
+            });
+          }
+
+          for (const lag of mode === "charge" && gateway.capabilities.lookUp !== "by rule" ? [false, true] : []) {
+            const shown = lag ? "only later" : "at once";
+            test(`a payment request that arrives twice is no refusal, whatever the second one is answered, the first shown ${shown} (R-422)`, async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              const send = io.send.bind(io);
+              let isFirst = true;
+              io.send = async (request) => {
+                if (!isFirst || !isFor(gateway, column.path[mode], request)) return send(request);
+                isFirst = false;
+                const again = { ...request, ...(request.body && { body: Uint8Array.from(request.body) }) };
+                await send(request);
+                if (lag) await arm(name, { kind: "lookup_lag", times: 50, path: "/" });
+                return send(again);
+              };
+              const outcome = await pay(gateway, order, io);
+              await arm(name, { kind: "lookup_lag", times: 0, path: "/" });
+              assert.ok(!isFirst, "no payment request was seen");
+              assert.notEqual(outcome.outcome, "declined", JSON.stringify(outcome));
+              assert.ok((await taken(name, order)).length > 0);
+            });
+          }
+
           // Card forwarding fails whatever is not 2xx by its own rule (R-247).
           for (const status of mode === "charge" && gateway.capabilities.lookUp !== "by rule" ? CONTRADICTING : []) {
             test(`an approval with status ${status} contradicts itself: no decline, and an approval only by another answer (R-422)`, async () => {

@@ -83,15 +83,43 @@ test("a text of more than half a million values is refused where the next one be
   assert.equal(faultOf(list(500_001)).offset, 2 * 500_000 - 1);
 });
 
-test("names that are all different are refused at the twelve-thousand-and-first: an object of megabytes of them holds the thread up for seconds (R-438)", () => {
-  const object = (names: number, first = 0) =>
-    `{${Array.from({ length: names }, (_, index) => `"${String(first + index).padStart(6, "k")}":0`).join(",")}}`;
-  assert.equal(Object.keys(parseJson(object(12_000)) as object).length, 12_000);
-  assert.equal(faultOf(object(12_001)).offset, "{".length + 12_000 * '"kkkkk0":0,'.length);
-  assert.throws(() => parseJson(`[${object(6_000)},${object(6_001, 6_000)}]`), JsonError);
+const list = (objects: readonly (readonly string[])[]) =>
+  `[${objects.map((names) => `{${names.map((name) => `"${name}":0`).join(",")}}`).join(",")}]`;
+
+test("an object of more than twelve thousand different names is refused: megabytes of them hold the thread up for seconds (R-438)", () => {
+  const names = (count: number, first = 0) => Array.from({ length: count }, (_, index) => `k${first + index}`);
+  assert.equal(Object.keys((parseJson(list([names(11_940)])) as object[])[0]!).length, 11_940);
+  const more = list([names(11_941)]);
+  assert.deepEqual([faultOf(more).message, faultOf(more).offset], ["too many shapes of objects", more.indexOf('"k11940"')]);
+  assert.throws(() => parseJson(list([names(6_000), names(6_001, 6_000)])), JsonError);
   // A transcript has the same few names in each of its words.
-  const same = `[${Array.from({ length: 100_000 }, () => '{"word":"a","start":0}').join(",")}]`;
-  assert.equal((parseJson(same) as unknown[]).length, 100_000);
+  assert.equal((parseJson(list(Array.from({ length: 100_000 }, () => ["word", "start"]))) as unknown[]).length, 100_000);
+});
+
+test("a few names in more than three thousand shapes are refused: the engine makes a class for each, of 64 KiB too (R-438)", () => {
+  const names = "abcdefgh".split("");
+  const orders = names.flatMap((one) => names.flatMap((two) => names.flatMap((three) => names.map((four) => [one, two, three, four]))));
+  // Each order is a shape of its own, and shares with others those of its beginnings.
+  const different = orders.filter((order) => new Set(order).size === order.length);
+  assert.equal((parseJson(list(different)) as unknown[]).length, 1_680);
+  const longer = list(different.map((order) => [...order, "x"]));
+  assert.equal(faultOf(longer).message, "too many shapes of objects");
+  assert.ok(longer.length < 64 * 1024);
+});
+
+test("a name that is a number takes no room for the numbers below it: 64 KiB of them took seventy megabytes (R-438)", () => {
+  for (const [object, count] of [
+    ['{"1000":0}', 5_900],
+    ['{"999":0,"1998":0,"2997":0}', 2_200],
+  ] as const) {
+    const text = `[${Array.from({ length: count }, () => object).join(",")}]`;
+    const before = process.memoryUsage().heapUsed;
+    const value = parseJson(text) as object[];
+    const taken = process.memoryUsage().heapUsed - before;
+    assert.ok(taken < 20e6, `${object}: ${taken} bytes`);
+    assert.deepEqual(value.at(-1), JSON.parse(object));
+  }
+  assert.deepEqual(parseJson('{"1000":1,"1000":2}'), { 1000: 2 });
 });
 
 test("megabytes of escapes are read at the pace of JSON.parse, not one by one (R-438)", () => {

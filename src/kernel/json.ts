@@ -39,9 +39,13 @@ export interface JsonOptions {
 
 /** More than any call's transcript has: eight megabytes of nothing but numbers would hold the thread up for a second, and take a gigabyte. */
 const MOST_VALUES = 500_000;
-/** Different names of members, in all: each costs as much as ten values. No call has as many. */
-const MOST_NAMES = 12_000;
-/** With its colon, value and comma. A text that is too short for more names need not have them counted. */
+/** The names that an object has so far, in their order, and what they become by one more. */
+type Shape = Map<string, Shape>;
+/** Of these, in all: each costs as much as ten values. No call has as many. */
+const MOST_SHAPES = 12_000;
+/** For each of them the engine keeps a class, which costs four times as much, unless an object has more than some twenty names. */
+const CLASS = { weight: 4, mostNames: 20 };
+/** With its colon, value and comma. A text that is too short for more shapes need not have them counted. */
 const SHORTEST_MEMBER = '"a":0,'.length;
 const DEFAULTS: JsonOptions = { duplicateKeys: "last wins", numbers: "double", maxDepth: 64 };
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -72,7 +76,8 @@ export function parseJsonBytes(bytes: Uint8Array, options: Partial<JsonOptions> 
 export function parseJson(text: string, options: Partial<JsonOptions> = {}): JsonValue {
   const settings = { ...DEFAULTS, ...options };
   let [at, values] = [0, 0];
-  const names = text.length > MOST_NAMES * SHORTEST_MEMBER ? new Set<string>() : null;
+  const empty: Shape | null = text.length > (MOST_SHAPES / CLASS.weight) * SHORTEST_MEMBER ? new Map() : null;
+  let shapes = 0;
 
   /** Takes what the sticky `pattern` matches here, which may be nothing. */
   const match = (pattern: RegExp): string => {
@@ -129,20 +134,32 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
     return items;
   };
 
+  /** The shape that this one becomes by a name, its object's `count`th. */
+  const extended = (shape: Shape, name: string, count: number, nameAt: number): Shape => {
+    const known = shape.get(name);
+    if (known) return known;
+    shapes += count > CLASS.mostNames ? 1 : CLASS.weight;
+    if (shapes > MOST_SHAPES) throw new JsonError(nameAt, "too many shapes of objects");
+    const made: Shape = new Map();
+    shape.set(name, made);
+    return made;
+  };
+
   const object = (depth: number): { [key: string]: JsonValue } => {
     const members: { [key: string]: JsonValue } = {};
+    let [shape, count] = [empty, 0];
     each("}", () => {
       space();
       if (text[at] !== '"') throw new JsonError(at, "no key in double quotes");
       const keyAt = at;
       const key = string();
-      if (names && names.add(key).size > MOST_NAMES) throw new JsonError(keyAt, "too many names");
+      if (shape) shape = extended(shape, key, ++count, keyAt);
       space();
       if (text[at] !== ":") throw new JsonError(at, "no colon after a key");
       at++;
       if (settings.duplicateKeys === "refuse" && Object.hasOwn(members, key)) throw new JsonError(keyAt, "key that was there before");
       const member = value(depth + 1);
-      if (key === "__proto__") Object.defineProperty(members, key, { value: member, writable: true, enumerable: true, configurable: true });
+      if (isSpecial(key)) Object.defineProperty(members, key, { ...SPECIAL, value: member });
       else members[key] = member;
     });
     return members;
@@ -172,3 +189,15 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
   if (at < text.length) throw new JsonError(at, "text after the value");
   return result;
 }
+
+/**
+ * Names that are not assigned: `__proto__` would set the prototype, and a number of three digits and more would make the engine keep room for
+ * all below it, a thousand times what was sent; for one that cannot be taken away again it keeps no more than the name.
+ */
+function isSpecial(name: string): boolean {
+  const first = name.charCodeAt(0);
+  return name === "__proto__" || (name.length > 2 && first >= ONE && first <= NINE);
+}
+
+const [ONE, NINE] = [0x31, 0x39];
+const SPECIAL = { writable: true, enumerable: true, configurable: false };

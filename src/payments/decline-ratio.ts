@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Environment } from "#src/kernel/payment.ts";
-import type { Db } from "#src/platform/index.ts";
+import { ago, type Db } from "#src/platform/index.ts";
 
 /** Declined payments of one project, as card testing makes them (S-18). */
 export interface DeclineRatio {
@@ -19,7 +19,7 @@ export async function highDeclineRatios(db: Db): Promise<DeclineRatio[]> {
     select sessions.project_id as "projectId", payment_attempts.environment, count(*)::int as attempts,
       (count(*) filter (where payment_attempts.outcome = 'declined'))::int as declined
     from payment_attempts join sessions on sessions.id = payment_attempts.session_id
-    where payment_attempts.started_at > clock_timestamp() - interval '1 hour' and payment_attempts.outcome in ('approved', 'declined')
+    where payment_attempts.started_at > ${ago("1 hour")} and payment_attempts.outcome in ('approved', 'declined')
     group by sessions.project_id, payment_attempts.environment
     having count(*) >= ${LEAST_ATTEMPTS} and 2 * count(*) filter (where payment_attempts.outcome = 'declined') > count(*)`.execute(db);
   return rows;

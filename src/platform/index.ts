@@ -5,7 +5,7 @@ export { audit, type AuditEntry, auditing, auditRun } from "./audit.ts";
 export { FolderInUse } from "./db/data-folder.ts";
 export { type Database, type Db, isDataError, isDatabaseUnavailable, notify } from "./db/database.ts";
 export { pendingMigrations } from "./db/migrate.ts";
-export { newestFirst } from "./db/newest.ts";
+export { ago, newestFirst } from "./db/newest.ts";
 export { openDatabase } from "./db/open.ts";
 export { storable, storableJson } from "./db/storable.ts";
 export { runPrepared, statement } from "./db/statement.ts";

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { Client } from "pg";
 import { silentLog } from "./log.ts";
 import type { Database } from "./db/database.ts";
@@ -15,6 +15,15 @@ import { openPostgres } from "./db/postgres.ts";
 export function testDatabase(): Promise<Database> {
   const server = process.env["TEST_DATABASE_URL"];
   return server ? onServer(server) : inMemory();
+}
+
+/** How the database would answer a query if it could not read a table from end to end, which it does with small ones: EXPLAIN's lines. */
+export async function planWithoutTableScan(database: Database, query: RawBuilder<unknown>): Promise<string> {
+  return await database.transaction(async (tx) => {
+    await sql`set local enable_seqscan = off`.execute(tx);
+    const { rows } = await sql<{ "QUERY PLAN": string }>`explain ${query}`.execute(tx);
+    return rows.map((row) => row["QUERY PLAN"]).join("\n");
+  });
 }
 
 async function onServer(server: string): Promise<Database> {

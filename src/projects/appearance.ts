@@ -8,7 +8,8 @@ const LENGTH = /^(?:0|[0-9]{1,3}(?:\.[0-9]{1,2})?(?:px|rem|em))$/;
 const FONTS =
   /^(?:[A-Za-z][A-Za-z0-9 -]{0,40}|"[A-Za-z][A-Za-z0-9 -]{0,40}")(?:, ?(?:[A-Za-z][A-Za-z0-9 -]{0,40}|"[A-Za-z][A-Za-z0-9 -]{0,40}"))*$/;
 
-const FORMS: Readonly<Record<string, readonly [form: RegExp, words: string]>> = {
+/** What each may be. */
+export const VARIABLE_FORMS: Readonly<Record<string, readonly [form: RegExp, words: string]>> = {
   colorPrimary: [COLOR, "a colour such as #0a6b4f"],
   colorBackground: [COLOR, "a colour such as #ffffff"],
   colorText: [COLOR, "a colour such as #1b1f24"],
@@ -19,9 +20,10 @@ const FORMS: Readonly<Record<string, readonly [form: RegExp, words: string]>> = 
   spacingUnit: [LENGTH, "a length such as 4px"],
 };
 
-export const VARIABLE_NAMES = Object.keys(FORMS);
+export const VARIABLE_NAMES = Object.keys(VARIABLE_FORMS);
 
 type Theme = "light" | "dark";
+type Variables = Readonly<Record<string, string>>;
 
 /** The frame's own colours, as its style has them (src/widget/frame/frame.css). */
 const OWN: Readonly<Record<Theme, Readonly<Record<"colorBackground" | "colorText" | "colorDanger" | "colorBorder", string>>>> = {
@@ -42,13 +44,8 @@ const NEEDED = [
   ["colorBorder", LEAST_BORDER, "see"],
 ] as const;
 
-/** What is wrong with them, in words, or null. Values that others than this file allows were stored before it are left out by `frameVariables`. */
-export function variablesFault(variables: Readonly<Record<string, string>>, theme: Theme | "auto"): string | null {
-  for (const [name, value] of Object.entries(variables)) {
-    const form = FORMS[name];
-    if (!form) return `${name} is none of ${VARIABLE_NAMES.join(", ")}`;
-    if (!form[0].test(value)) return `${name} is not ${form[1]}`;
-  }
+/** Which words could not be read or borders not be seen, or null. */
+export function contrastFault(variables: Variables, theme: Theme | "auto"): string | null {
   for (const { colorBackground, ...others } of colorsShown(variables, theme)) {
     for (const [name, least, why] of NEEDED) {
       const color = others[name];
@@ -61,13 +58,13 @@ export function variablesFault(variables: Readonly<Record<string, string>>, them
 }
 
 /** The theme that goes with the background, where the project has one of its own: it is the same on every device. */
-export function shownTheme({ colorBackground }: Readonly<Record<string, string>>, theme: Theme | "auto"): Theme | "auto" {
+export function shownTheme({ colorBackground }: Variables, theme: Theme | "auto"): Theme | "auto" {
   if (colorBackground === undefined || !COLOR.test(colorBackground)) return theme;
   return contrast(colorBackground, "#000000") > contrast(colorBackground, "#ffffff") ? "light" : "dark";
 }
 
 /** The colours of words and of what they stand on, in each theme in which they are shown. */
-function colorsShown(variables: Readonly<Record<string, string>>, theme: Theme | "auto") {
+function colorsShown(variables: Variables, theme: Theme | "auto") {
   const shown = shownTheme(variables, theme);
   return (shown === "auto" ? [OWN.light, OWN.dark] : [OWN[shown]]).map((own) => ({ ...own, ...variables }));
 }
@@ -76,8 +73,8 @@ function colorsShown(variables: Readonly<Record<string, string>>, theme: Theme |
  * Those that the frame may use, and what follows from them: the colour of words on the primary one, white or black, whichever is read more
  * easily; and where words can just be read, none that are muted.
  */
-export function frameVariables(variables: Readonly<Record<string, string>>): Record<string, string> {
-  const usable = Object.fromEntries(Object.entries(variables).filter(([name, value]) => FORMS[name]?.[0].test(value)));
+export function frameVariables(variables: Variables): Record<string, string> {
+  const usable = Object.fromEntries(Object.entries(variables).filter(([name, value]) => VARIABLE_FORMS[name]?.[0].test(value)));
   const { colorPrimary } = usable;
   const bearsMuted = colorsShown(usable, "auto").every(
     ({ colorText, colorBackground }) => contrast(colorText, colorBackground) >= LEAST_TO_MUTE,

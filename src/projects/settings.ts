@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import type { CardBrand } from "#src/kernel/card.ts";
 import { ERRORS, RECORDABLE, type Recordings, SENTENCE_IDS, type Wording, wordingFault } from "#src/conversation/index.ts";
-import { variablesFault } from "./appearance.ts";
+import { VARIABLE_FORMS } from "./appearance.ts";
 import { logoFault } from "./logo.ts";
 import { allowRuleFault } from "./transfer-allow.ts";
 
@@ -92,9 +92,18 @@ export const quoted = (word: string): string => JSON.stringify(word.length > LON
 export function inWords<T>(faultOf: (value: T) => string | null, ...path: string[]) {
   return (value: T, context: z.RefinementCtx): void => {
     const fault = faultOf(value);
-    if (fault !== null) context.addIssue({ code: "custom", path, message: fault });
+    // A copy: zod puts the place of the value before it.
+    if (fault !== null) context.addIssue({ code: "custom", path: [...path], message: fault });
   };
 }
+
+/** The variables of an appearance, each with its own form, so that each fault is told. */
+const variables = Object.fromEntries(
+  Object.entries(VARIABLE_FORMS).map(([name, [form, words]]) => {
+    const meaning = `${words.charAt(0).toUpperCase()}${words.slice(1)} (docs/widget.md).`;
+    return [name, z.string().max(128).regex(form, `must be ${words}`).exactOptional().describe(meaning)];
+  }),
+);
 
 const fieldList = z
   .array(z.enum(FIELDS))
@@ -231,12 +240,11 @@ export const widgetBlock = z
     appearance: z
       .strictObject({
         theme: z.enum(["light", "dark", "auto"]).describe("Default: auto, as the browser's user has it."),
-        variables: z.record(z.string(), z.string().max(128)).describe("Colours, font, radius and spacing, by the names of docs/widget.md."),
+        variables: z.strictObject(variables),
         labels: z.enum(["above", "floating", "hidden"]).describe("Where a field's label stands. Default: above."),
         fields: fieldList.describe("What the form asks for, in this order. Default: number, expiry, cvv, zip."),
       })
-      .partial()
-      .superRefine(inWords(({ variables = {}, theme = "auto" }) => variablesFault(variables, theme), "variables")),
+      .partial(),
   })
   .partial();
 

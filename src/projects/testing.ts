@@ -2,7 +2,7 @@ import type { LanguageTag } from "#src/kernel/language.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { createKeyring, type Database, firstKeys } from "#src/platform/index.ts";
-import type { GatewayDescriptor } from "./gateway-descriptor.ts";
+import type { GatewayDescriptor, Gateways } from "./gateway-descriptor.ts";
 import { createProjects } from "./index.ts";
 
 /** Stand-ins for the tests of this module. */
@@ -46,12 +46,18 @@ export const forwarding: GatewayDescriptor = {
   checkSettings: () => null,
 };
 
-export function testProjects(database: Database, options: { simulatorsUrl?: string | null; languages?: readonly LanguageTag[] } = {}) {
+interface TestOptions {
+  simulatorsUrl?: string | null;
+  languages?: readonly LanguageTag[];
+  gateways?: Gateways;
+}
+
+export function testProjects(database: Database, options: TestOptions = {}) {
   return createProjects({
     database,
     keys: firstKeys(createKeyring([MASTER_KEY])),
     random: systemRandom,
-    gateways: { stripe: cardWorks, webhook: forwarding },
+    gateways: options.gateways ?? { stripe: cardWorks, webhook: forwarding },
     simulatorsUrl: () => options.simulatorsUrl ?? null,
     ...(options.languages && { languages: options.languages }),
   });

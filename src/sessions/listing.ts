@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { type Db, newestFirst } from "#src/platform/index.ts";
+import { ago, type Db, newestFirst } from "#src/platform/index.ts";
 import { select } from "./repository.ts";
 import { fromRow, type Session } from "./session.ts";
 import type { Status } from "./states.ts";
@@ -62,7 +62,7 @@ export async function findTriedByCaller(
 }
 
 /** Sessions of the last week whose callback is a telephone number: each needs a trunk to dial it (R-432). */
-const NUMBER_CALLBACK = sql<boolean>`sessions.created_at > clock_timestamp() - interval '7 days' and callback is not null and callback !~* '^sips?:'`;
+const NUMBER_CALLBACK = sql<boolean>`sessions.created_at > ${ago("7 days")} and callback is not null and callback !~* '^sips?:'`;
 
 export async function countNumberCallbacks(db: Db): Promise<number> {
   const query = db

@@ -74,12 +74,22 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize")
     return responses.readCustomerProfile(await io.send(requests.getCustomerProfile(attempt, settings)), attempt);
   const unsettled = await listed(attempt, io, (page) => requests.listUnsettled(attempt, settings, page));
-  const all = unsettled?.length === 0 ? await settled(attempt, io) : unsettled;
+  const found = await readListed(unsettled, attempt, io);
+  return found.outcome === "absent" ? readListed(await settled(attempt, io), attempt, io) : found;
+}
+
+/** The one that stands; of refusals alone the newest, but a second delivery that was refused as a duplicate says nothing of the first. */
+async function readListed(all: responses.Listed[] | null, attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (all === null) return kit.unknown("the transactions could not be listed; is the Transaction Details API enabled?");
+  const read = async ({ transId }: responses.Listed) =>
+    responses.readDetails(await io.send(requests.getTransactionDetails(attempt, io.settings, transId)), attempt);
   const standing = all.filter(({ refused }) => !refused);
-  return kit.theOnly(standing.length > 0 ? standing : all.slice(0, 1), async ({ transId }) =>
-    responses.readDetails(await io.send(requests.getTransactionDetails(attempt, settings, transId)), attempt),
-  );
+  if (standing.length > 0) return kit.theOnly(standing, read);
+  for (const refused of all) {
+    const found = await read(refused);
+    if (!kit.isDuplicate(found)) return found;
+  }
+  return kit.absent;
 }
 
 /** Settled transactions leave the unsettled list once a day, so an old attempt is in a batch. */

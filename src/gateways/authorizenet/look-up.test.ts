@@ -136,6 +136,34 @@ describe("authorizenet look-up", () => {
     assert.match(io.sent.at(-1)?.body ?? "", /"transId":"60198765432"/);
   });
 
+  test("a second delivery that was refused as a duplicate says nothing of the first, which may not be shown yet", async () => {
+    const twin = { ...LISTED, transId: "60198765434", transactionStatus: "generalError" };
+    const refused = { ...LISTED, transactionStatus: "declined" };
+    const byId = (body: object) =>
+      JSON.stringify(body).includes(twin.transId)
+        ? { transId: twin.transId, transactionStatus: "generalError", responseCode: 3, responseReasonCode: 11 }
+        : { transactionStatus: "declined", responseCode: 2, responseReasonCode: 4 };
+    const io = (...transactions: object[]) =>
+      ioWith((body, method) =>
+        method === "getTransactionDetailsRequest"
+          ? details(byId(body)).getTransactionDetailsRequest
+          : method === "getUnsettledTransactionListRequest"
+            ? answer({ transactions })
+            : NOTHING,
+      );
+    assert.deepEqual(await gateway.lookUp!(trace, io(twin)), { outcome: "absent" });
+    const found = await gateway.lookUp!(trace, io(twin, refused));
+    assert.equal(found.outcome === "declined" && found.code, "lost_or_stolen");
+    const settledFirst = ioWith((body, method) => {
+      if (method === "getUnsettledTransactionListRequest") return answer({ transactions: [twin] });
+      if (method === "getSettledBatchListRequest") return answer({ batchList: [{ batchId: "77" }] });
+      if (method === "getTransactionListRequest") return answer({ transactions: [LISTED] });
+      const ofTwin = JSON.stringify(body).includes(twin.transId);
+      return details(ofTwin ? byId(body) : { transactionStatus: "settledSuccessfully" }).getTransactionDetailsRequest;
+    });
+    assert.equal((await gateway.lookUp!(trace, settledFirst)).outcome, "approved");
+  });
+
   test("goes back page by page to the attempt's begin, and gives up rather than guess when there are too many", async () => {
     const full = (submitTimeUTC: string) =>
       answer({ transactions: Array.from({ length: 1000 }, () => ({ ...LISTED, submitTimeUTC, invoiceNumber: "another" })) });

@@ -7,6 +7,7 @@ import type { State } from "./responses.ts";
 type Io = kit.Io<typeof requests.SETTINGS>;
 
 const DAY_MS = 86_400_000;
+const SECOND = "keys that are good for a search were refused with the payment, whose token may have been used before";
 
 /**
  * Cybersource REST API: payments, instrument identifiers of its token management, transaction search.
@@ -41,7 +42,7 @@ export const gateway = kit.defineGateway({
     "Telephone payments need a processor that takes commerceIndicator moto. A lost payment is searched for over the last seven days. " +
     "Unconfirmed: until when HTTP signatures are taken, and amounts of currencies without decimals. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
-  charge: async (order, io) => follow(order, io, responses.readPayment(await io.send(requests.sale(order, io.settings, io)), order)),
+  charge,
   tokenize,
   lookUp,
   void: async (attempt, io) =>
@@ -50,6 +51,17 @@ export const gateway = kit.defineGateway({
       return capture === "captured" ? takeBack(attempt, io, id) : released(attempt, io, id, attempt.amountMinor);
     }),
 });
+
+/**
+ * A token is good for one request. Where keys with which a search is answered are refused with the payment, it may have arrived before, and
+ * have been taken: a duplicate.
+ */
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  const answer = await io.send(requests.sale(order, io.settings, io));
+  const isShutOut = answer.kind === "answered" && answer.status === 401;
+  const isSecond = isShutOut && !kit.isOutcome(responses.readSearch(await io.send(requests.search(order, io.settings, io)), order));
+  return isSecond ? kit.declined("duplicate_transaction", { reason: SECOND }) : follow(order, io, responses.readPayment(answer, order));
+}
 
 /** Gives up what must not stay: a part is sent back before it is refused, a refused hold lapses in any case. */
 async function follow(subject: Subject, io: Io, state: State): Promise<Outcome> {

@@ -263,6 +263,13 @@ describe("fatzebra responses", () => {
     assert.equal(await found(answered(404, "<html>")), "unknown");
     assert.equal(await found(answered(404, {})), "unknown");
     assert.equal(await found(answered(401, {})), "unknown");
+    // A purchase that was refused before the bank was asked: the inner flag decides of one that is ours.
+    for (const [reference, code] of [
+      [REFERENCE, "processing_error"],
+      ["another", "unknown"],
+    ] as const)
+      assert.equal(await found(wrong(["CVV is required"], { id: ID, reference, successful: false, response_code: "99" }, 200)), code);
+    assert.equal(await found(said({}, { successful: false })), "unknown");
     assert.equal(await found(said({ reference: "another" })), "unknown");
     assert.equal(await found(LOST), "unknown");
   });

@@ -63,10 +63,12 @@ export function readFound(answer: GatewayAnswer, subject: Subject): PurchaseStat
   if (body === null) return kit.unknown("Fat Zebra did not answer the look-up");
   const isMissing = answer.kind === "answered" && answer.status === 404;
   if (isMissing) return body["successful"] === false ? kit.absent : kit.unknown("404 without the vendor's envelope");
-  if (body["successful"] !== true) return kit.unknown("a look-up that was refused");
   const response = kit.at(body, "response");
+  // The outer flag is the purchase's own where it was refused before the bank was asked: the inner one decides.
+  const isShown = body["successful"] === true || (body["successful"] === false && kit.at(response, "successful") === false);
+  if (!isShown) return kit.unknown("a look-up that was refused");
   if (kit.textAt(response, "reference") !== subject.reference) return kit.unknown("another purchase than asked for");
-  return kit.textAt(response, "message") === VOIDED ? voided(response, subject) : purchaseState(body, subject);
+  return kit.textAt(response, "message") === VOIDED ? voided(response, subject) : purchaseState({ ...body, successful: true }, subject);
 }
 
 /** Nothing is left of a payment; of a card that was to be stored only the hold that verified it is gone. */

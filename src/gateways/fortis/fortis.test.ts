@@ -309,6 +309,16 @@ describe("fortis look-ups", () => {
       assert.equal((await lookUp(answer)).outcome, "unknown");
   });
 
+  test("a twin that was refused as a duplicate says nothing of the sale: alone it is absent until absence is proof", async () => {
+    const twin = { id: TOKEN, status_code: 301, reason_code_id: 1801, auth_amount: 0 };
+    for (const reason_code_id of [1801, 1609]) assert.deepEqual(await lookUp(list({ ...twin, reason_code_id })), { outcome: "absent" });
+    const io = ioWith([declinedAs(1801), list(twin), list(twin, {})]);
+    assert.equal((await fortis.charge(orderOf(), io)).outcome, "approved");
+    const never = ioWith([declinedAs(1801), list(twin)]);
+    assert.equal((await fortis.charge(orderOf(), never)).outcome, "unknown");
+    assert.equal(never.notes["refused_as"], "duplicate_transaction");
+  });
+
   test("a sale is voided by its id, and refunded once its batch is closed", async () => {
     const refunded = transaction({ status_code: 111 }, 200);
     const io = ioWith([list({}), refusal("transaction_id"), refunded]);

@@ -159,7 +159,8 @@ export function readFound(answer: GatewayAnswer, subject: Subject): LookUpResult
   const states = mine.map((item) => readTransaction(item, subject, true));
   const [partial] = states.filter((state) => state.outcome === "partial");
   if (partial !== undefined && states.length === 1) return partial;
-  return kit.theStanding(states.map((state) => (state.outcome === "partial" ? kit.unknown("a part was approved") : state)));
+  const whole = states.map((state) => (state.outcome === "partial" ? kit.unknown("a part was approved") : state));
+  return kit.theStanding(kit.withoutDuplicates(whole));
 }
 
 /** A void is refused once the batch is closed, as a decline or as a refusal of our data. A duplicate may have been made before. */

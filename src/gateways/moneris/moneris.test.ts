@@ -321,6 +321,13 @@ describe("moneris and lost answers", () => {
     assert.deepEqual([idless.result, idless.bodies], ["unknown", []]);
   });
 
+  test("a correction that is called a duplicate may have been made before, and no refund follows it (R-422)", async () => {
+    const io = ioWith([declined("078"), receipt({ ...PAID, TransType: "04" })]);
+    const notes = { purchase: "sent", moneris_txn_id: "69785-0_98" };
+    assert.equal((await moneris.void!(traceOf(orderOf(), notes), io)).outcome, "unknown");
+    assert.equal(io.sent.length, 1);
+  });
+
   test("a refund whose answer was lost is not sent again: Moneris does not say that it would refuse the second (R-422)", async () => {
     const notes = { purchase: "sent", moneris_txn_id: "69785-0_98" };
     const closed = unasked("Cancelled: batch is closed");

@@ -179,7 +179,8 @@ export function readReversal(answer: kit.Answered): kit.ReversalStep {
   if ("outcome" in read) return "unclear";
   const result = resultOf(read.body);
   if (result === "approved") return "done";
-  if (result.outcome !== "declined" || result.code === "gateway_credentials_invalid") return "unclear";
+  // A duplicate may have been made before.
+  if (result.outcome !== "declined" || result.code === "gateway_credentials_invalid" || kit.isDuplicate(result)) return "unclear";
   return NONE_LEFT.test(said(read.body) ?? "") ? "none left" : "settled already";
 }
 

@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -40,7 +40,7 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const amount = kit.unrefused(requests.nmiAmount(order));
-  const response = responses.readResponse(await io.send(requests.sale(order, io.settings, amount)), order);
+  const response = await responseTo(requests.sale(order, io.settings, amount), order, io);
   if (response.outcome !== "partial") return responses.asOutcome(response);
   await io.note({ transaction: response.id });
   const processor = { nmi_transaction_id: response.id };
@@ -50,10 +50,22 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   );
 }
 
+/** The note of a card that is stored unasked, because the processor cannot validate. */
+const UNVERIFIED = "unverified";
+
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
-  const verified = responses.readResponse(await io.send(requests.validateAndStore(order, io.settings)), order);
+  const verified = await responseTo(requests.validateAndStore(order, io.settings), order, io);
   if (verified.outcome !== "unsupported") return responses.asOutcome(verified);
-  return responses.asOutcome(responses.readResponse(await io.send(requests.store(order, io.settings)), order));
+  await io.note({ [UNVERIFIED]: "yes" });
+  return responses.asOutcome(await responseTo(requests.store(order, io.settings), order, io));
+}
+
+/** Sends; what an error means that is no proof is noted for reconciliation. */
+async function responseTo(request: GatewayRequest, order: Order, io: Io): Promise<responses.Response> {
+  const answer = await io.send(request);
+  const doubted = responses.ifNothingWasMade(answer);
+  if (doubted !== undefined) await io.note({ [kit.REFUSED_AS]: doubted });
+  return responses.readResponse(answer, order);
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
@@ -63,6 +75,8 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const stored = responses.holdsRecord(await io.send(requests.findRecord(attempt, io.settings)), attempt);
   if (stored === null) return kit.unknown("the vault did not answer the look-up");
   if (stored) return payment.outcome === "approved" ? payment : responses.stored(undefined, attempt);
+  // The refused validation is no refusal of the card: it may not be stored yet.
+  if (payment.outcome === "declined" && attempt.notes[UNVERIFIED] !== undefined) return kit.absent;
   if (payment.outcome !== "approved") return payment;
   return kit.declined("gateway_misconfigured", { reason: "the card was verified, but the vault holds no record of it" });
 }

@@ -248,6 +248,23 @@ describe("nmi responses", () => {
       assert.equal(codeOf(await charge(nothing)), "gateway_unavailable");
   });
 
+  test("what an error that leaves it open meant is kept for when nothing was made (R-417)", async () => {
+    for (const [code, refused_as] of [
+      ["400", "processing_error"],
+      ["420", "gateway_unavailable"],
+      ["421", "gateway_unavailable"],
+      ["430", "processing_error"],
+      ["440", "processing_error"],
+    ] as const) {
+      const io = ioWith([error(code, "x")]);
+      assert.equal((await nmi.charge(orderOf(), io)).outcome, "unknown", code);
+      assert.deepEqual(io.notes, { refused_as }, code);
+      const storing = ioWith([error(code, "x")]);
+      await nmi.tokenize(orderOf({ mode: "tokenize", amountMinor: 0 }), storing);
+      assert.deepEqual(storing.notes, { refused_as }, code);
+    }
+  });
+
   test("a duplicate is looked up, and again while the report lags behind: neither it nor an early absence is final", async () => {
     const duplicate = error("300", "Duplicate transaction");
     const first = await charge(form(APPROVED));
@@ -330,6 +347,15 @@ describe("nmi look-up and void", () => {
     assert.equal((await nmi.charge(orderOf(), io)).outcome, "approved");
   });
 
+  test("so is one that the processor refused as a duplicate (430): its code is the payment's once absence is proof", async () => {
+    const twin = transaction(
+      { transaction_id: "2", condition: "failed" },
+      { success: "0", response_code: "430", response_text: "Duplicate" },
+    );
+    assert.deepEqual(await lookUp(xml(twin)), { outcome: "absent" });
+    assert.deepEqual(await lookUp(xml(twin + transaction())), await charge(form(APPROVED)));
+  });
+
   test("a failed payment with code 300 is told by its words, as in the answer itself", async () => {
     const failed = (text: string) => xml(transaction({ condition: "failed" }, { success: "0", response_code: "300", response_text: text }));
     assert.equal(codeOf(await lookUp(failed("Invalid Credit Card Number REFID:1"))), "incorrect_number");
@@ -383,6 +409,17 @@ describe("nmi look-up and void", () => {
     assert.equal((await lookUpStored(refused, LOST)).outcome, "unknown");
     assert.equal((await lookUpStored(NOTHING, NOTHING)).outcome, "absent");
     assert.equal((await lookUpStored(NOTHING, LOST)).outcome, "unknown");
+  });
+
+  test("a validation that the processor could not make is no refusal of the card that was then stored unasked", async () => {
+    const storing = orderOf({ mode: "tokenize", amountMinor: 0 });
+    const io = ioWith([error("460", "not supported"), LOST]);
+    assert.equal((await nmi.tokenize(storing, io)).outcome, "unknown");
+    const failed = xml(transaction({ condition: "failed" }, { action_type: "validate", success: "0", response_code: "460" }));
+    const found = (...answers: GatewayAnswer[]) => nmi.lookUp!(traceOf(storing, io.notes), ioWith(answers));
+    assert.deepEqual(await found(failed, NOTHING), { outcome: "absent" });
+    assert.equal((await found(failed, xml(RECORD))).outcome, "approved");
+    assert.equal(codeOf(await nmi.lookUp!(traceOf(storing), ioWith([failed, NOTHING]))), "gateway_misconfigured");
   });
 
   test("a void that comes after settlement becomes a refund", async () => {

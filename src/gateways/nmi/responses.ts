@@ -1,3 +1,4 @@
+import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { orderId } from "./requests.ts";
@@ -20,8 +21,10 @@ const codeOf = kit.codeTable({
   processing_error: "300 400 430 440 441",
 });
 
+/** The processor has seen this payment before: the first delivery of the same request, perhaps. */
+const TWIN = "430";
 /** Errors after which the processor may have acted all the same. */
-const IN_DOUBT: readonly string[] = ["400", "420", "421", "430", "440"];
+const IN_DOUBT: readonly string[] = ["400", "420", "421", TWIN, "440"];
 
 /** Texts of code 300; each ends in ` REFID:` and a number. A duplicate is looked up by the kit before it is believed. */
 const codeOfText = kit.textTable([
@@ -110,6 +113,13 @@ function readError(code: string, text: string): Response {
   return cannot ? { outcome: "unsupported", refusal } : refusal;
 }
 
+/** What an error means that leaves it open whether the processor acted, once it is known that it did not. */
+export function ifNothingWasMade(answer: GatewayAnswer): DeclineCode | undefined {
+  const read = fieldsOf(answer);
+  const code = kit.isOutcome(read) || read.body.get("response") !== "3" ? undefined : read.body.get("response_code");
+  return code !== undefined && IN_DOUBT.includes(code) ? codeOf(code) : undefined;
+}
+
 /** Keys of the status webhook's processor object, by their names in a response and in a report. */
 const WEBHOOK = { auth_code: "authcode", response_code: "response_code", avs_result_code: "avsresponse", cvv_result_code: "cvvresponse" };
 const WEBHOOK_REPORTED = { auth_code: "authorization_code", avs_result_code: "avs_response", cvv_result_code: "csc_response" };
@@ -193,6 +203,7 @@ function readTransaction(transaction: kit.XmlElement, action: kit.XmlElement, su
     case "failed": {
       const text = kit.childText(action, "response_text") ?? "";
       if (took || code === undefined) return kit.unknown("a failed payment that succeeded");
+      if (code === TWIN) return kit.declined("duplicate_transaction");
       return kit.declined(declineOf(code, text), { message: said(text), processor: { nmi_transaction_id: id } });
     }
     case "canceled":

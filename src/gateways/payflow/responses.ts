@@ -28,6 +28,8 @@ const NOT_KNOWN = new Set(["11", "103", "104", "106", "107", "109", "150", "151"
 const HELD = new Set(["126", "127"]);
 /** Refused by the merchant's own rules after the bank had approved, whose hold may stay. */
 const AFTER_APPROVAL = new Set(["112", "114", "117"]);
+/** Words that may be followed by others. */
+const PART = /^Partial Approval\b/;
 /** A plain decline can be told apart by the processor's own words. */
 const ofWords = kit.textTable<DeclineCode>([
   [/expired/i, "expired_card"],
@@ -98,7 +100,7 @@ function stateOf(form: kit.Form, result: string, pnref: string, subject: Subject
     return isHeld ? { outcome: "refused", pnref, refusal } : refusal;
   }
   if (!PNREF.test(pnref)) return kit.unknown("approved without a PNREF");
-  if (form.get("RESPMSG") === "Partial Approval") return { outcome: "partial", pnref };
+  if (PART.test(form.get("RESPMSG") ?? "")) return { outcome: "partial", pnref };
   const amount = form.get("AMT");
   if (amount !== undefined && kit.minorOfDecimal(amount, subject.currency) !== (subject.mode === "charge" ? subject.amountMinor : 0))
     return kit.unknown("another amount than asked for");

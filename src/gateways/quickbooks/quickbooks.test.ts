@@ -233,6 +233,21 @@ describe("quickbooks responses", () => {
     }
   });
 
+  test("an error beside a charge that was declined or cancelled says why", async () => {
+    const declined = (status: string, code: string, message = "No.") => answered(201, { ...PAID, status, errors: [{ code, message }] });
+    for (const [answer, code] of [
+      [declined("CANCELLED", "PMT-2000"), "incorrect_cvc"],
+      [declined("DECLINED", "PMT-5000", "insufficient funds"), "insufficient_funds"],
+    ] as const) {
+      const outcome = await charge(() => answer);
+      assert.deepEqual(outcome.outcome === "declined" && [outcome.code, outcome.processor], [
+        code,
+        { quickbooks_charge_id: "ES2Q849Y8KQ9" },
+      ]);
+    }
+    assert.equal(codeOf(await charge(() => declined("DECLINED", "PMT-6000"))), "unknown");
+  });
+
   test("money that Intuit could not cancel, or only held, is released first and unknown when that fails", async () => {
     const cases = [
       [errors("PMT-1001"), "incorrect_cvc"],

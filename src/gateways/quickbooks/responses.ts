@@ -110,8 +110,11 @@ export function readCharge({ body: bytes, status }: kit.Answered, { amountMinor,
   if ((status !== 200 && status !== 201) || (error !== null && state === undefined)) return refused(body, status);
   const id = kit.idAt(body, ID, "id");
   const processor = { quickbooks_charge_id: id };
+  if (state === "DECLINED" || state === "CANCELLED") {
+    const said = error === null ? kit.declined("card_declined") : refused(body, status);
+    return said.outcome === "declined" ? { ...said, processor: kit.present(processor) } : said;
+  }
   if (error !== null) return kit.unknown("a charge with an error");
-  if (state === "DECLINED" || state === "CANCELLED") return kit.declined("card_declined", { processor });
   if (id === undefined || kit.minorOfDecimal(body["amount"], currency) !== amountMinor || body["currency"] !== currency)
     return kit.unknown("a charge without its id, or of another amount or currency");
   if (state === "AUTHORIZED")

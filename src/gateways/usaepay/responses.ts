@@ -57,6 +57,8 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   if ("outcome" in read) return read;
   const { status, body } = read;
   const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
+  if (body["invoice"] !== "" && kit.saysOther(body, invoiceOf(subject), "invoice") && !isFolded(body))
+    return kit.unknown("the answer to another request");
   // Of an error that the vendor does not list, its own list of payments tells whether it was the end.
   const isUnlisted = result === "E" && codeOf(errorOf(body)) === undefined;
   if (result === undefined || REFUSED.has(result))
@@ -65,9 +67,12 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   if (refnum === undefined) return kit.unknown("approved without a reference number");
   if (result === "P") return { outcome: "partial", refnum };
   // Another payment's answer, folded: whose it is, the look-up tells.
-  if (kit.textAt(body, "is_duplicate") === "Y") return kit.declined("duplicate_transaction", { message: "is_duplicate" });
+  if (isFolded(body)) return kit.declined("duplicate_transaction", { message: "is_duplicate" });
   return paid(body, refnum, subject);
 }
+
+/** The answer of an earlier transaction of the same card and amount, which need not be this attempt's. */
+const isFolded = (body: kit.JsonObject): boolean => kit.textAt(body, "is_duplicate") === "Y";
 
 function paid(body: kit.JsonObject, refnum: string, subject: Subject): Approved | Unknown {
   if ((errorOf(body) ?? "0") !== "0") return kit.unknown("approved with the code of an error");

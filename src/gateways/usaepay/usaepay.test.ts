@@ -206,6 +206,15 @@ describe("usaepay responses", () => {
     assert.equal(io.sent[1]?.body, '{"command":"void","refnum":"3225593736"}');
   });
 
+  test("the answer to another request decides nothing", async () => {
+    const own = { invoice: shortReference(REFERENCE, 10) };
+    assert.equal((await charge(answered(200, { ...PAID, ...own }))).outcome, "approved");
+    assert.equal((await charge(answered(200, { ...PAID, invoice: "" }))).outcome, "approved");
+    assert.equal((await charge(answered(200, { ...PAID, invoice: "INV-001" }))).outcome, "unknown");
+    assert.equal((await charge(refused("10251", "D", { invoice: "INV-001" }))).outcome, "unknown");
+    assert.equal(codeOf(await charge(refused("10251", "D", own))), "insufficient_funds");
+  });
+
   test("a folded answer is another payment's until the look-up shows that it is ours", async () => {
     assert.equal(
       (await charge(answered(200, { ...PAID, is_duplicate: "Y" }), listed({ ...PAID, orderid: "another" }, PAID))).outcome,

@@ -1,5 +1,13 @@
 import { type RawBuilder, sql } from "kysely";
 
+/**
+ * The database's time before an interval such as "7 days", by which an index of times finds what was made since. `clock_timestamp()` may differ
+ * from row to row of one statement, so that PostgreSQL compares it with every row of the table (its documentation, section 38.7).
+ */
+export function ago(interval: string): RawBuilder<Date> {
+  return sql<Date>`statement_timestamp() - ${interval}::interval`;
+}
+
 /** How far back is looked before looking further, the last of them without end. */
 const WINDOWS: readonly (string | null)[] = ["1 hour", "2 days", "60 days", null];
 
@@ -11,7 +19,7 @@ const WINDOWS: readonly (string | null)[] = ["1 hour", "2 days", "60 days", null
 export async function newestFirst<T>(limit: number, rowsSince: (since: RawBuilder<Date> | null) => Promise<T[]>): Promise<T[]> {
   let rows: T[] = [];
   for (const window of WINDOWS) {
-    rows = await rowsSince(window === null ? null : sql<Date>`clock_timestamp() - ${window}::interval`);
+    rows = await rowsSince(window === null ? null : ago(window));
     if (rows.length >= limit) break;
   }
   return rows;

@@ -4,7 +4,7 @@ import type { Database } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
 import { SCOPES } from "../api-key-authentication.ts";
 import { readVoice } from "../settings.ts";
-import { testProjects } from "../testing.ts";
+import { cardWorks, testProjects } from "../testing.ts";
 import { recordingsOf } from "./document.ts";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -337,6 +337,50 @@ describe("the apply file", () => {
       ),
       /^.*line 5: this number belongs to another project\n.*line 7: stripe needs secret_key\n.*line 8: webhook needs url$/,
     );
+  });
+
+  test("each fault of several in one list or map is told, at its own place, however often the file is read", async () => {
+    const faults = async (text: string) => (await apply(text).catch((error: Error) => error.message)) as string;
+    const rules = project(
+      "voice:\n          transfer:\n            allow:\n              - '1'\n              - '+1'\n              - 'sip:*'",
+    );
+    const atRules = /^[^\n]*line 8: [^\n]*\.allow\.0: must be the beginning[^\n]*\n[^\n]*line 10: [^\n]*\.allow\.2: [^\n]*$/;
+    assert.match(await faults(rules), atRules);
+    assert.match(await faults(rules), atRules);
+    assert.match(
+      await faults(
+        project(
+          "widget:\n          appearance:\n            theme: neon\n            variables:\n              colorPrimary: red\n              colourText: '#000'",
+        ),
+      ),
+      /^[^\n]*line 7: [^\n]*\.theme: must be one of [^\n]*\n[^\n]*line 9: [^\n]*\.colorPrimary: must be a colour such as [^\n]*\n[^\n]*line 10: unknown key "colourText" in [^\n]*did you mean "colorText"[^\n]*$/,
+    );
+  });
+
+  test("colours are judged as they will be shown, with what is stored of them", async () => {
+    const look = (text: string) => apply(project(`widget: { appearance: { ${text} } }`).replace("shop", "painted"));
+    await look('theme: light, variables: { colorText: "#000000" }');
+    await look('variables: { colorDanger: "#a00000" }');
+    await assert.rejects(
+      look("theme: dark"),
+      /line 5: colorText #000000 on #16191d has a contrast of 1\.2 to 1; 4\.5 are needed to read it$/,
+    );
+    await look('theme: dark, variables: { colorText: "#ffffff", colorDanger: "#ff9d94" }');
+    await database.db.deleteFrom("projects").where("slug", "=", "painted").execute();
+  });
+
+  test("every credential that is missing is told", async () => {
+    const credentialFields = ["merchant_id", "public_key", "private_key"].map((name) => ({
+      name,
+      secret: true,
+      required: true,
+      meaning: name,
+    }));
+    const projects = testProjects(database, { gateways: { stripe: { ...cardWorks, credentialFields } } });
+    const needs = (credentials: string) =>
+      projects.applyFile(project(`gateways: { stripe: { live: { credentials: ${credentials} } } }`), {});
+    await assert.rejects(needs("{}"), /line 5: stripe needs merchant_id, public_key, private_key$/);
+    await assert.rejects(needs("{ public_key: x }"), /line 5: stripe needs merchant_id, private_key$/);
   });
 
   test("what stands in a list twice is refused with its line: both could not hold, and applying it again would change it again", async () => {

@@ -112,8 +112,8 @@ function check(
   const { applied, options, endpoint } = wanted;
   const optionsAlone = environment === "test" && endpoint === null && Object.keys(applied).length === 0 && !isSpoken;
   if (optionsAlone) return;
-  const missing = gateway.credentialFields.find((field) => field.required && applied[field.name] === undefined);
-  if (missing) throw new CommandFault(path, `${gateway.name} needs ${missing.name}`);
+  const missing = gateway.credentialFields.filter((field) => field.required && applied[field.name] === undefined);
+  if (missing.length > 0) throw new CommandFault(path, `${gateway.name} needs ${missing.map(({ name }) => name).join(", ")}`);
   const fault = gateway.checkSettings(openSettings(gateway, environment, { credentials: applied, options, endpoint, version: 0 }));
   if (fault !== null) throw new CommandFault(path, fault);
 }

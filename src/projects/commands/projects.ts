@@ -3,8 +3,9 @@ import { isDeepStrictEqual } from "node:util";
 import type { Insertable, Selectable } from "kysely";
 import { parseE164 } from "#src/kernel/phone.ts";
 import type { Db, Tables } from "#src/platform/index.ts";
+import { contrastFault } from "../appearance.ts";
 import { integrationsPlace, openIntegrations } from "../repository.ts";
-import { merge, readVoice, type StoredRecordings } from "../settings.ts";
+import { merge, readVoice, readWidget, type StoredRecordings } from "../settings.ts";
 import { type Change, CommandFault, eachOf, note, type OrganizationKey, type ProjectKey } from "./change.ts";
 import { saveGateways } from "./gateways.ts";
 import { checkSeparateSecrets } from "./separate-secrets.ts";
@@ -33,6 +34,7 @@ export async function saveProject(change: Change, organization: OrganizationKey,
     async () => numbers && (await saveNumbers(change, project, numbers)),
     async () => webhook !== undefined && (await saveStatusWebhook(change, project, webhook)),
     () => saveGateways(change, project, gateways),
+    async () => checkAppearance(values, existing),
     ...platformChecks(change, values, existing),
   ]);
   await checkSeparateSecrets(change, project);
@@ -127,6 +129,14 @@ function sealIntegrations(
   if (isDeepStrictEqual(wanted, stored)) return undefined;
   const sealed = vault.seal(integrationsPlace(project.id, project.organizationId), wanted);
   return { integrations: JSON.stringify({ sealed: Buffer.from(sealed).toString("base64") }) };
+}
+
+/** Colours are judged as they are shown: with those that are stored. */
+function checkAppearance({ widget }: ProjectValues, existing: Row | undefined): void {
+  if (!widget?.appearance) return;
+  const { theme, variables } = readWidget(merge(existing?.widget ?? {}, widget)).appearance;
+  const fault = contrastFault(variables, theme);
+  if (fault !== null) throw new CommandFault(["widget", "appearance"], fault);
 }
 
 /**

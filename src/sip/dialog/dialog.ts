@@ -58,13 +58,18 @@ export class Dialog {
     });
   }
 
-  /** The UAC side (section 12.1.2); `target` is the response's Contact. */
-  static uac(invite: SipRequest, response: SipResponse, target: SipUri): Dialog {
+  /** The UAC side (section 12.1.2); `target` is the response's Contact, `routes` its Record-Route. */
+  static uac(
+    invite: SipRequest,
+    response: SipResponse,
+    target: SipUri,
+    routes: readonly string[] = response.fields.list("record-route").toReversed(),
+  ): Dialog {
     return new Dialog({
       id: { callId: invite.callId, localTag: invite.fromTag ?? "", remoteTag: response.toTag ?? "" },
       local: invite.fields.first("from") ?? "",
       remote: response.fields.first("to") ?? "",
-      routes: response.fields.list("record-route").toReversed(),
+      routes,
       target,
       localCseq: invite.cseq.number,
       remoteCseq: null,
@@ -73,8 +78,13 @@ export class Dialog {
 
   /** Where our requests go: the first route, else the remote target (section 12.2.1.1). */
   get nextHop(): Uri {
+    return this.nextHopTo(this.#state.target);
+  }
+
+  /** The same, were this the remote target. */
+  nextHopTo(target: SipUri): Uri {
     const [first] = this.#state.routes;
-    return first === undefined ? this.#state.target : (routeUri(first)?.uri ?? this.#state.target);
+    return first === undefined ? target : (routeUri(first)?.uri ?? target);
   }
 
   /** A request inside the dialog, without Via. ACK takes the number of its INVITE, any other method the next one. */

@@ -60,6 +60,11 @@ export function randomToken(random: Random, bytes = 10): string {
   return Buffer.from(random.bytes(bytes)).toString("hex");
 }
 
+/** Why what would have to be sent by sips is refused: there is no TLS of ours, or not to there (RFC 5630 section 5.2). */
+export function sipsNotAllowed({ transports }: Agent): ResponseParts {
+  return { headers: [["Warning", `380 ${transports.sentBy("udp")} "SIPS Not Allowed"`]] };
+}
+
 const PLAIN_USER = /^[A-Za-z0-9._+-]{1,128}$/;
 
 /**
@@ -73,7 +78,7 @@ export function contact(agent: Agent, protocol: Protocol, user: string | null, r
 }
 
 /** Its Request-URI, or the top of its Record-Route or Route, or without those its Contact. */
-export function saysSips(request: SipRequest): boolean {
+function saysSips(request: SipRequest): boolean {
   const { fields } = request;
   const next = fields.list("record-route")[0] ?? fields.list("route")[0] ?? fields.list("contact")[0] ?? "";
   return /^sips:/i.test(request.requestUri) || /^[^<]*<?[ \t]*sips:/i.test(next);

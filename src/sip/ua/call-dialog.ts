@@ -1,14 +1,13 @@
 import { type Dialog, dialogKey } from "../dialog/dialog.ts";
 import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
-import type { Target } from "../transport/locate.ts";
 import type { Flow } from "../transport/transport.ts";
-import { type Agent, contact, type DialogOwner, RETRY_AFTER } from "./agent.ts";
+import { type Agent, contact, type DialogOwner, RETRY_AFTER, sipsNotAllowed } from "./agent.ts";
 import { ABILITIES, ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
 import type { DigestClient } from "./digest.ts";
 import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
 import { NoAck } from "./errors.ts";
-import { admitResponses, dispatchAck, type Draft, exchange, type Outcome, targetInDialog } from "./exchange.ts";
+import { admitResponses, canFollow, dispatchAck, type Draft, exchange, type Outcome, targetInDialog } from "./exchange.ts";
 import { Referral, type ReferOutcome } from "./referral.ts";
 import { SuccessRetransmission } from "./retransmission.ts";
 import { type RefreshMethod, SessionRefresh } from "./session-refresh.ts";
@@ -38,6 +37,9 @@ export interface ReferOptions {
   by: string;
   timeoutMs: number;
 }
+
+/** Requests whose Contact is where the peer is from then on (RFC 3261 section 12.2, RFC 3311). One that cannot be is refused for itself alone: 488 leaves the dialog as it is (RFC 5057 section 5). */
+const TARGET_REFRESH: ReadonlySet<string> = new Set(["INVITE", "UPDATE"]);
 
 /** An answered call: everything that happens inside its dialog. Set the handlers as soon as you have it. */
 export class CallDialog implements DialogOwner {
@@ -188,6 +190,8 @@ export class CallDialog implements DialogOwner {
     // What is left of it: the subscription of a REFER, and a BYE that crosses ours (RFC 5407 section 3.2.1).
     if (this.ended && request.method !== "NOTIFY") return this.#respond(transaction, request.method === "BYE" ? 200 : 481);
     this.#follow(transaction.flow);
+    if (TARGET_REFRESH.has(request.method) && !canFollow(this.#agent, this.#dialog, request, this.#flow))
+      return this.#respond(transaction, 488, sipsNotAllowed(this.#agent));
     switch (request.method) {
       case "BYE":
         this.#respond(transaction, 200);
@@ -287,7 +291,7 @@ export class CallDialog implements DialogOwner {
 
   /** A target refresh request (section 12.2): its Contact, and its Allow where it has one. */
   #refreshTarget(message: SipRequest | SipResponse): void {
-    this.#dialog.refreshTarget(message);
+    if (canFollow(this.#agent, this.#dialog, message, this.#flow)) this.#dialog.refreshTarget(message);
     this.#admit();
     if (message.fields.first("allow") !== null) this.#refresh.method = refreshMethod(message);
   }
@@ -371,14 +375,9 @@ export class CallDialog implements DialogOwner {
   #draft(request: SipRequest): Draft | null {
     const flow = this.#flow;
     const { nextHop } = this.#dialog;
-    // Of a transport that is not spoken here, WebSocket's among them, the peer is where the dialog came from; by sips on TLS alone.
-    const target = targetInDialog(nextHop) ?? (nextHop.scheme === "sips" && flow.protocol !== "tls" ? null : placeOf(flow));
+    const target = targetInDialog(this.#agent, nextHop, flow);
     return target && { request, target, flow, digest: this.#parts.digest };
   }
-}
-
-function placeOf({ address: host, port, protocol }: Flow): Target {
-  return { host, port, protocol };
 }
 
 /** How to refresh a session with a peer that has sent this (RFC 4028 section 7.4). */

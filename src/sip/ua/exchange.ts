@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { canonicalHost, unbracketed } from "#src/kernel/host-port.ts";
+import { contactOf, type Dialog } from "../dialog/dialog.ts";
 import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { toOctets } from "../grammar/octets.ts";
 import { parseUri, SipUri, type Uri } from "../grammar/uri.ts";
@@ -188,11 +189,20 @@ export function targetOf(uri: Uri): Target | null {
 
 /**
  * As `targetOf`, for an address that a peer has named for a dialog: its `maddr` counts before its host (RFC 3263 section 4). That of a callback
- * does not, whose host is what the project's rules were asked about.
+ * does not, whose host is what the project's rules were asked about. Of a transport that is not spoken here, WebSocket's among them, the peer is
+ * where the dialog came from, by `flow`; null for sips, which goes on TLS alone (RFC 3261 section 26.2.2).
  */
-export function targetInDialog(uri: Uri): Target | null {
+export function targetInDialog({ transports }: Agent, uri: Uri, flow: Flow): Target | null {
   const target = targetOf(uri);
-  return target && { ...target, host: hostInDialog(uri) ?? target.host };
+  if (target && transports.speaks(target.protocol ?? "udp")) return { ...target, host: hostInDialog(uri) ?? target.host };
+  const { address: host, port, protocol } = flow;
+  return uri.scheme === "sips" && protocol !== "tls" ? null : { host, port, protocol };
+}
+
+/** Whether the Contact of a target refresh request, or of its 2xx, may become the dialog's target: our BYE must be able to leave. */
+export function canFollow(agent: Agent, dialog: Dialog, message: SipRequest | SipResponse, flow: Flow): boolean {
+  const target = contactOf(message);
+  return target === null || targetInDialog(agent, dialog.nextHopTo(target), flow) !== null;
 }
 
 function hostInDialog(uri: Uri): string | null {

@@ -3,10 +3,11 @@ import { type ResponseParts, respond, type SipRequest } from "../grammar/message
 import type { SipUri } from "../grammar/uri.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Protocol } from "../transport/transport.ts";
-import { type Agent, contact, type DialogOwner, randomToken, RETRY_AFTER } from "./agent.ts";
+import { type Agent, contact, type DialogOwner, randomToken, RETRY_AFTER, sipsNotAllowed } from "./agent.ts";
 import { CallDialog } from "./call-dialog.ts";
 import { ALLOW } from "./checks.ts";
 import { CallOver } from "./errors.ts";
+import { canFollow } from "./exchange.ts";
 import { ReliableProvisional } from "./retransmission.ts";
 import { earlyRefresh, type SessionTerms } from "./session-timer.ts";
 
@@ -130,6 +131,8 @@ export class IncomingCall implements DialogOwner {
       return this.#cancel();
     }
     if (request.method === "PRACK") return reply(this.#provisional?.receivePrack(request) === true ? 200 : 481);
+    if (request.method === "UPDATE" && !canFollow(this.#agent, this.#dialog, request, transaction.flow))
+      return reply(488, sipsNotAllowed(this.#agent));
     if (request.method === "UPDATE" && request.sdp === null) {
       const refreshed = earlyRefresh(request, this.#contact[1]);
       if (refreshed.status < 300) this.#dialog.refreshTarget(request);

@@ -16,7 +16,7 @@ import { ALLOW } from "./checks.ts";
 import { type Credentials, DigestClient } from "./digest.ts";
 import { EarlyDialog } from "./early-dialog.ts";
 import { InviteFailed } from "./errors.ts";
-import { exchange, targetOf } from "./exchange.ts";
+import { exchange, targetInDialog, targetOf } from "./exchange.ts";
 import { agreedTerms } from "./session-timer.ts";
 
 export interface InviteOptions {
@@ -136,8 +136,12 @@ export class OutgoingCall {
     const known = this.#acknowledgements.get(tag);
     if (known) return void known.then((again) => again());
     if (this.#acknowledgements.size >= MAX_BRANCHES) return;
-    const target = contactOf(response) ?? new SipUri(invite.requestUri);
-    const parts = { dialog: Dialog.uac(invite, response, target), flow, contactUser: this.#contactUser, digest: this.#digest };
+    const place = new SipUri(invite.requestUri);
+    const named = Dialog.uac(invite, response, contactOf(response) ?? place);
+    const isReachable = targetInDialog(this.#agent, named.nextHop, flow) !== null;
+    // The callee is told that there is no call where our INVITE went.
+    const reached = isReachable ? named : Dialog.uac(invite, response, place, []);
+    const parts = { dialog: reached, flow, contactUser: this.#contactUser, digest: this.#digest };
     const dialog = new CallDialog(this.#agent, { ...parts, peer: response, callIdIs: "ours" });
     dialog.localSdp = invite.sdp;
     dialog.keepTime(agreedTerms(response));
@@ -145,10 +149,11 @@ export class OutgoingCall {
     this.#acknowledgements.set(tag, acknowledged);
     const isLate = transaction !== this.#transaction;
     const sdp = response.sdp ?? this.#earlySdpOf(tag);
-    if (this.#settled || isLate || sdp === null) {
+    if (this.#settled || isLate || sdp === null || !isReachable) {
       // Nobody waits for this one: given up meanwhile, a second branch of a fork, a server that was silent for too long, or nothing to talk by.
       void acknowledged.then(() => dialog.bye());
-      if (!isLate) this.#fail(488, "no session description in the answer");
+      if (!isLate && !isReachable) this.#fail(416, "the answer names a place that cannot be reached");
+      else if (!isLate) this.#fail(488, "no session description in the answer");
       return;
     }
     this.#settled = true;

@@ -169,6 +169,18 @@ test("a refresh of the peer's with a new Contact moves our requests there (RFC 3
   assert.equal(peer.requests.waiting.length, 0);
 });
 
+test("a Contact that nothing can be sent to, in the answer to a refresh of ours, is not followed (RFC 3261 section 26.2.2)", async () => {
+  const { clock, peer, dialog, settled } = await called();
+  clock.advance(300_000);
+  const update = await peer.requests.next();
+  const headers = [["Contact", "<sips:me@192.0.2.9>"], ...AGREED] as const;
+  peer.send(respond(update, 200, null, { headers }).toBytes());
+  await settled();
+  void dialog.bye();
+  const bye = await peer.requests.next();
+  assert.deepEqual([bye.method, bye.requestUri], ["BYE", update.requestUri]);
+});
+
 test("a call of ours lets its callee ask for a session timer: we refresh where it says so, and hang up when it does not (RFC 4028 section 7.2)", async () => {
   for (const refresher of ["uac", "uas"]) {
     const clock = new ManualClock();

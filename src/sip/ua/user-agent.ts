@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { type Clock, within } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { SipUser } from "#src/kernel/sip-trunk.ts";
-import { remoteTargetOf, dialogKey, dialogOf } from "../dialog/dialog.ts";
+import { Dialog, dialogKey, dialogOf, remoteTargetOf } from "../dialog/dialog.ts";
 import { HeaderFields } from "../grammar/header-fields.ts";
 import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { Parsed } from "../grammar/parse.ts";
@@ -15,10 +15,10 @@ import { type Ports, stampVia, TransportLayer } from "../transport/layer.ts";
 import { type Resolver, systemResolver } from "../transport/locate.ts";
 import type { TlsCertificate, TlsOptions } from "../transport/tls.ts";
 import type { Admission, Flow, Receiver } from "../transport/transport.ts";
-import { type Agent, type DialogOwner, randomToken, saysSips, type SipLog } from "./agent.ts";
+import { type Agent, type DialogOwner, randomToken, type SipLog, sipsNotAllowed } from "./agent.ts";
 import { ABILITIES, ACCEPT, checkContent, checkTarget } from "./checks.ts";
 import { DigestServer } from "./digest-server.ts";
-import { exchange, targetOf } from "./exchange.ts";
+import { exchange, targetInDialog, targetOf } from "./exchange.ts";
 import { type TracedMessage, traceText } from "../trace.ts";
 import { IncomingCall } from "./incoming-call.ts";
 import { type InviteOptions, OutgoingCall } from "./outgoing-call.ts";
@@ -355,19 +355,15 @@ class Core implements UserAgent, Agent, Receiver, TransactionUser {
     if (this.#draining || pending >= MAX_PENDING_PER_SOURCE) return this.#respond(transaction, 503, UNAVAILABLE);
     const target = remoteTargetOf(request);
     if (!target) return this.#respond(transaction, 400);
-    // Our Contact would have to be sips too (RFC 3261 section 12.1.1), and our BYE could not leave.
-    if (saysSips(request) && !this.transports.speaks("tls")) return this.#respond(transaction, 480, this.#withoutSips());
+    // Our BYE could not leave.
+    const { nextHop } = Dialog.uas(request, "", target);
+    if (!targetInDialog(this, nextHop, flow)) return this.#respond(transaction, 480, sipsNotAllowed(this));
     const terms = sessionTerms(request);
     if ("status" in terms) return this.#respond(transaction, terms.status, terms);
     this.#pending.set(flow.address, pending + 1);
     const call = new IncomingCall(this, transaction, target, terms, () => this.#settled(flow.address));
     this.#calls.set(transaction, call);
     this.#options.onInvite(call);
-  }
-
-  /** RFC 5630 section 5.2. */
-  #withoutSips(): ResponseParts {
-    return { headers: [["Warning", `380 ${this.transports.sentBy("udp")} "SIPS Not Allowed"`]] };
   }
 
   #settled(address: string): void {
