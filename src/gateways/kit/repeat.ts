@@ -74,15 +74,7 @@ const STORE_AGAIN_MS: readonly number[] = [1_000, 3_000];
 
 /** Stores a card at a vendor without a key for it: it moves no money, so it is simply sent again while its answer is lost. */
 export async function storeAgain(io: Pick<GatewayIo, "wait">, store: () => Promise<Outcome>): Promise<Outcome> {
-  let isLost = false;
-  const told = await whileLost(io, async () => {
-    const outcome = await store();
-    // Of a store before it whose answer was lost a refusal says nothing.
-    if (outcome.outcome === "declined" && isLost) return { ...outcome, mayBeStored: true };
-    isLost ||= outcome.outcome === "unknown";
-    return outcome;
-  });
-  return told ?? LOST_STORE;
+  return (await whileLost(io, store)) ?? LOST_STORE;
 }
 
 /** The same for a verification after which nothing is stored yet. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
-import { approved, declined, unknown } from "./outcomes.ts";
+import { declined } from "./outcomes.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { answered, settingsOf, testIo } from "../testing.ts";
-import type { GatewayAnswer, Outcome } from "../contract.ts";
+import type { GatewayAnswer } from "../contract.ts";
 import {
   allPages,
   basicAuth,
@@ -15,7 +15,6 @@ import {
   readJson,
   scaledAmount,
   sendWithKey,
-  storeAgain,
   triage,
   wordTable,
 } from "./index.ts";
@@ -90,20 +89,6 @@ test("a try that cannot be made, for want of an access token, ends the repeats: 
   let tries = 0;
   const later = await sendWithKey(ioOf(LOST), async () => (++tries === 1 ? LOST : refusal), { effect: "money" });
   assert.equal(codeOf(later), "unknown");
-});
-
-test("a card whose store lost an answer may be stored, whatever the next one says (I4)", async () => {
-  const stored = async (...outcomes: Outcome[]) => {
-    const told = await storeAgain(ioOf(LOST), () => Promise.resolve(outcomes.shift() ?? unknown("lost")));
-    return [codeOf(told), told.outcome === "declined" && (told.mayBeStored ?? false)];
-  };
-  const [refused, away] = [declined("insufficient_funds"), declined("gateway_unavailable")];
-  assert.deepEqual(await stored(refused), ["insufficient_funds", false]);
-  assert.deepEqual(await stored(away), ["gateway_unavailable", false]);
-  assert.deepEqual(await stored(unknown("lost"), refused), ["insufficient_funds", true]);
-  assert.deepEqual(await stored(unknown("lost"), unknown("lost"), away), ["gateway_unavailable", true]);
-  assert.deepEqual(await stored(unknown("lost"), approved({ token: "1" })), ["approved", false]);
-  assert.deepEqual(await stored(), ["gateway_unavailable", true]);
 });
 
 test("polls and pages end at the deadline and at too many", async () => {
