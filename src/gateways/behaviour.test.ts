@@ -203,19 +203,6 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             await holdsOnce(order);
           });
 
-          test("a payment that the network delivers twice, of which the second answer arrives, ends in the truth, with one charge (R-422)", async () => {
-            const order = newOrder(mode);
-            const io = openIo(gateway);
-            const send = io.send.bind(io);
-            io.send = async (request) => {
-              if (isFor(gateway, column.path[mode], request)) await send({ ...request, ...(request.body && { body: request.body.slice() }) });
-              return send(request);
-            };
-            const outcome = await pay(gateway, order, io);
-            assert.deepEqual(summary(outcome), lost);
-            await holdsOnce(order);
-          });
-
           test("a connection that is reset before the vendor acts takes nothing twice", async () => {
             const order = newOrder(mode);
             await arm(name, { kind: "reset_before", times: 1, path: column.path[mode] });
@@ -268,6 +255,23 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
               assert.ok(!isFirst, "no payment request was seen");
               assert.notEqual(outcome.outcome, "declined", JSON.stringify(outcome));
               assert.ok((await taken(name, order)).length > 0);
+            });
+          }
+
+          if (mode === "tokenize") {
+            test("a request to store a card that arrives twice stores it, or the card is known as one that may be stored (I4)", async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              const send = io.send.bind(io);
+              io.send = async (request) => {
+                const again = { ...request, ...(request.body && { body: Uint8Array.from(request.body) }) };
+                const answer = await send(request);
+                return isFor(gateway, column.path[mode], again) ? send(again) : answer;
+              };
+              const outcome = await pay(gateway, order, io);
+              const isKnown = outcome.outcome === "approved" || ("mayBeStored" in outcome && outcome.mayBeStored);
+              assert.ok(isKnown, JSON.stringify(outcome));
+              await holdsOnce(order);
             });
           }
 
