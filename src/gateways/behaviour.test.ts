@@ -283,6 +283,23 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             });
           }
 
+          if (mode === "tokenize") {
+            test("a request to store a card that arrives twice stores it, or the card is known as one that may be stored (I4)", async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              const send = io.send.bind(io);
+              io.send = async (request) => {
+                const again = { ...request, ...(request.body && { body: Uint8Array.from(request.body) }) };
+                const answer = await send(request);
+                return isFor(gateway, column.path[mode], again) ? send(again) : answer;
+              };
+              const outcome = await pay(gateway, order, io);
+              const isKnown = outcome.outcome === "approved" || ("mayBeStored" in outcome && outcome.mayBeStored);
+              assert.ok(isKnown, JSON.stringify(outcome));
+              await holdsOnce(order);
+            });
+          }
+
           // Card forwarding fails whatever is not 2xx by its own rule (R-247).
           for (const status of mode === "charge" && gateway.capabilities.lookUp !== "by rule" ? CONTRADICTING : []) {
             test(`an approval with status ${status} contradicts itself: no decline, and an approval only by another answer (R-422)`, async () => {

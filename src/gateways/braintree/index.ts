@@ -35,7 +35,7 @@ export const gateway = kit.defineGateway({
     "Ids are the legacy ids that the Control Panel shows. There is no description field. The merchant account decides the currency: a " +
     "payment in another one is sent back and refused. Unconfirmed: whether MOTO must be enabled for a merchant account (the option moto " +
     "leaves the mark out), the form of a refused verification (both are read), the numbers of the postal-code and amount validations, " +
-    "and how long the search lags.",
+    "the longest cardholder name, what the processor's codes from 2109 on mean (they are card_declined), and how long the search lags.",
   charge,
   tokenize,
   lookUp,

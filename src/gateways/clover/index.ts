@@ -33,7 +33,8 @@ export const gateway = kit.defineGateway({
   documentation:
     "US and Canadian dollars. The merchant must be enabled for the API with card data and, to store cards, for multi-pay tokens. Stored " +
     "cards appear in the merchant's customer list under an address of customer_email_domain. Unconfirmed: whether storing alone asks " +
-    "the issuer, that a refund releases a hold, how long an idempotency key is remembered, and that the newest charges come first in a list.",
+    "the issuer, that a refund releases a hold, how long an idempotency key is remembered, that the newest charges come first in a list, and " +
+    "that a telephone payment may name this service's own address as the payer's.",
   refusalOf: ({ currency }) => (requests.CURRENCIES.includes(currency) ? null : "Clover takes US and Canadian dollars alone"),
   charge,
   tokenize,

@@ -127,6 +127,25 @@ describe("cybersource requests", () => {
     assert.equal(codeOf(await cybersource.tokenize(storing, ioWith([answered(201, odd)]))), "gateway_unavailable");
   });
 
+  test("a store that is refused with keys that are good for a search may have arrived before: it is sent again (I4)", async () => {
+    const shutOut = answered(401, { response: { rmsg: "Authentication Failed" } });
+    const good = answered(201, { totalCount: 0 });
+    const outcomes = [
+      [shutOut, shutOut],
+      [shutOut, good, answered(201, STORED)],
+      [shutOut, good, shutOut, good, shutOut, good],
+    ].map((answers) => cybersource.tokenize(storing, ioWith(answers)));
+    const [wrong, again, always] = await Promise.all(outcomes);
+    assert.deepEqual(
+      [wrong, again, always].map((one) => one && codeOf(one)),
+      ["gateway_credentials_invalid", "approved", "gateway_unavailable"],
+    );
+    assert.deepEqual(
+      [wrong, always].map((one) => one?.outcome === "declined" && one.mayBeStored === true),
+      [false, true],
+    );
+  });
+
   test("settings that cannot work are named", () => {
     const fault = (change: Record<string, string>) =>
       cybersource.checkSettings({

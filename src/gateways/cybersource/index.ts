@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import type { AttemptTrace, GatewayAnswer, GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -53,14 +53,18 @@ export const gateway = kit.defineGateway({
 });
 
 /**
- * A token is good for one request. Where keys with which a search is answered are refused with the payment, it may have arrived before, and
- * have been taken: a duplicate.
+ * A token is good for one request. Where keys with which a search is answered are refused with a payment or a store, it may have arrived
+ * before, and have been taken.
  */
+async function isSecond(order: Order, io: Io, answer: GatewayAnswer): Promise<boolean> {
+  const isShutOut = answer.kind === "answered" && answer.status === 401;
+  return isShutOut && !kit.isOutcome(responses.readSearch(await io.send(requests.search(order, io.settings, io)), order));
+}
+
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const answer = await io.send(requests.sale(order, io.settings, io));
-  const isShutOut = answer.kind === "answered" && answer.status === 401;
-  const isSecond = isShutOut && !kit.isOutcome(responses.readSearch(await io.send(requests.search(order, io.settings, io)), order));
-  return isSecond ? kit.declined("duplicate_transaction", { reason: SECOND }) : follow(order, io, responses.readPayment(answer, order));
+  if (await isSecond(order, io, answer)) return kit.declined("duplicate_transaction", { reason: SECOND });
+  return follow(order, io, responses.readPayment(answer, order));
 }
 
 /** Gives up what must not stay: a part is sent back before it is refused, a refused hold lapses in any case. */
@@ -110,7 +114,8 @@ function tokenize(order: Order, io: Io): Promise<Outcome> {
   let tries = 0;
   return kit.storeAgain(io, async () => {
     const transactionId = tries++ === 0 ? requests.codeOf(order) : kit.shortReference(`${order.reference}-${tries}`, 30);
-    return follow(order, io, responses.readPayment(await io.send(requests.store(order, io.settings, io, transactionId)), order));
+    const answer = await io.send(requests.store(order, io.settings, io, transactionId));
+    return (await isSecond(order, io, answer)) ? kit.unknown(SECOND) : follow(order, io, responses.readPayment(answer, order));
   });
 }
 

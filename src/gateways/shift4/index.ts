@@ -31,7 +31,7 @@ export const gateway = kit.defineGateway({
   checkSettings: requests.settingsFault,
   documentation:
     "Shift4 must accept the merchant's PCI level for card numbers sent to it, or payments are refused as invalid requests. Telephone orders are marked by the merchant account (merchant_account_id), not by the request. Unconfirmed: how long an " +
-    "Idempotency-Key is remembered, and whether a customer without an e-mail address is refused.",
+    "Idempotency-Key is remembered, the longest description, and whether a customer without an e-mail address is refused.",
   charge,
   tokenize,
   lookUp,

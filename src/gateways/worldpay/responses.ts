@@ -169,6 +169,8 @@ function refusedRequest(status: number, body: kit.JsonObject): Outcome {
   if (name === "entityIsNotConfigured")
     return kit.declined("gateway_misconfigured", { message, reason: "the user may not use this entity: ask Worldpay, or set entity" });
   const paths = (kit.objectsAt(body, "validationErrors") ?? []).map((error) => kit.textAt(error, "jsonPath") ?? "");
+  if (paths.includes("$.instruction.tokenCreation.namespace"))
+    return kit.unknown("the namespace may hold the card already, of an earlier delivery of the same request");
   if (paths.includes("$.channel")) {
     const reason = "the account takes no telephone payments as channel moto: ask Worldpay, or set moto to false";
     return kit.declined("gateway_misconfigured", { message, reason });
