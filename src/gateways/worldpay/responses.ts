@@ -82,10 +82,12 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
       return subject.mode === "charge" ? paid(body, subject, "authorized") : stored(body, subject);
     case "sentForCancellation":
       return kit.declined(cancelledFor(body), { processor: { worldpay_payment_id: paymentId(body, subject) } });
-    case "refused":
-      return refusal(kit.scalarAt(body, "refusalCode"), kit.textAt(body, "refusalDescription"), {
-        worldpay_payment_id: kit.idAt(body, ID, "paymentId"),
-      });
+    case "refused": {
+      const processor = { worldpay_payment_id: kit.idAt(body, ID, "paymentId") };
+      const said = refusal(kit.scalarAt(body, "refusalCode"), kit.textAt(body, "refusalDescription"), processor);
+      // A token can have been made of the refused card.
+      return kit.isObject(body["token"]) ? { ...said, mayBeStored: true } : said;
+    }
     case "fraudHighRisk":
       return kit.declined("fraud_suspected");
     default:
@@ -169,6 +171,8 @@ function refusedRequest(status: number, body: kit.JsonObject): Outcome {
   if (name === "entityIsNotConfigured")
     return kit.declined("gateway_misconfigured", { message, reason: "the user may not use this entity: ask Worldpay, or set entity" });
   const paths = (kit.objectsAt(body, "validationErrors") ?? []).map((error) => kit.textAt(error, "jsonPath") ?? "");
+  if (paths.includes("$.instruction.tokenCreation.namespace"))
+    return kit.unknown("the namespace may hold the card already, of an earlier delivery of the same request");
   if (paths.includes("$.channel")) {
     const reason = "the account takes no telephone payments as channel moto: ask Worldpay, or set moto to false";
     return kit.declined("gateway_misconfigured", { message, reason });

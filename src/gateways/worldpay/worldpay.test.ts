@@ -187,6 +187,22 @@ describe("worldpay responses", () => {
     assert.equal(codeOf(await worldpay.tokenize(storing, ioWith([refused("41")]))), "lost_or_stolen");
   });
 
+  test("a refused card whose answer has a token is for the operator: no interface takes it out (I4)", async () => {
+    const { token } = STORED as { token?: object };
+    const body = { outcome: "refused", paymentId: "payQ1", transactionReference: REFERENCE, refusalCode: "41", token };
+    const outcome = await worldpay.tokenize(storing, ioWith([answered(201, body)]));
+    assert.partialDeepStrictEqual(outcome, { outcome: "declined", code: "lost_or_stolen", mayBeStored: true });
+    assert.equal("mayBeStored" in (await worldpay.tokenize(storing, ioWith([refused("41")]))), false);
+  });
+
+  test("a namespace that holds the card already, of an earlier delivery perhaps, is left for the next one", async () => {
+    const taken = bad(400, "bodyDoesNotMatchSchema", "$.instruction.tokenCreation.namespace");
+    const io = ioWith([taken, answered(201, STORED)]);
+    assert.equal((await worldpay.tokenize(storing, io)).outcome, "approved");
+    const of = ({ body }: { body: string }) => /"namespace":"([^"]*)"/.exec(body)?.[1];
+    assert.deepEqual(io.sent.map(of), [REFERENCE, `${REFERENCE}-2`]);
+  });
+
   test("an approval that our own rule cancelled is a refusal of the code or the postal code; fraud and 3-D Secure are refusals", async () => {
     const cancelled = (...riskFactors: object[]) => charge(answered(202, { ...PAID, outcome: "sentForCancellation", riskFactors }));
     assert.equal(codeOf(await cancelled({ type: "cvc", risk: "notMatched" })), "incorrect_cvc");
