@@ -57,7 +57,11 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   if (requests.isTooLarge(order)) return kit.declined("gateway_misconfigured", { reason: "Worldpay takes amounts of 32 bits only" });
-  return responses.readPayment(await io.send(requests.sale(order, io.settings)), order);
+  const answer = await io.send(requests.sale(order, io.settings));
+  const payment = responses.readPayment(answer, order);
+  const path = responses.settlementPath(answer);
+  if (payment.outcome !== "approved" || payment.capture === "captured" || path === undefined) return payment;
+  return responses.readSettlement(await io.send(requests.settle(path, io.settings)), payment);
 }
 
 /** A verification for no money: sent again while its answer is lost. */

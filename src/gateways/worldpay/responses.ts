@@ -95,6 +95,19 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
   }
 }
 
+/** The path of the link that settles a payment; undefined when there is none. */
+export function settlementPath(answer: GatewayAnswer): string | undefined {
+  const href = kit.textAt(kit.lookUpBody(answer, kit.readJson, [201]) ?? undefined, "_actions", "settlePayment", "href");
+  return /\/api\/payments\/[\w.~%=+-]{1,2048}\/settlements$/.exec(href ?? "")?.[0];
+}
+
+/** A payment that was only held, by the answer to its settlement. */
+export function readSettlement(answer: GatewayAnswer, held: Approved): Approved | Unknown {
+  if (answer.kind === "not sent" || (answer.kind === "answered" && NOT_REVERSED.has(answer.status))) return held;
+  const isSettled = kit.textAt(kit.lookUpBody(answer, kit.readJson, [202]) ?? undefined, "outcome") === "sentForSettlement";
+  return isSettled ? { ...held, capture: "captured" } : kit.unknown("whether the payment that was held is settled is not known");
+}
+
 const OTHER_SUM = "another amount or currency than asked for";
 
 /** The sum of a payment; nothing, where a card is verified. */
@@ -249,7 +262,7 @@ export function readEvents(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: 
   return readState(kit.textAt(body, "lastEvent"), attempt.reference, attempt, nowMs);
 }
 
-/** Statuses that say that a reversal was not taken. */
+/** Statuses that say that a reversal, or a settlement, was not taken. */
 const NOT_REVERSED = new Set([400, 401, 403, 404, 422]);
 
 export const readReversal = ({ status }: kit.Answered): kit.ReversalStep =>

@@ -216,6 +216,32 @@ describe("worldpay responses", () => {
       assert.equal(codeOf(await charge(answered(201, { outcome }))), "authentication_required");
   });
 
+  test("what was only held is settled by its link, once: refused it stays held, without an answer it is in doubt", async () => {
+    const linked = (href: string) =>
+      answered(201, { ...PAID, outcome: "authorized", _actions: { settlePayment: { href, method: "POST" } } });
+    const hold = linked("https://try.access.worldpay.com/api/payments/eyJrIjoi%2F1%3D/settlements");
+    const settled = answered(202, { outcome: "sentForSettlement", _links: PAID._links });
+    const captureOf = (outcome: Outcome) => (outcome.outcome === "approved" ? outcome.capture : outcome.outcome);
+    const io = ioWith([hold, settled]);
+    assert.deepEqual(await worldpay.charge(orderOf(), io), await charge(answered(202, PAID)));
+    const [, { request, body } = assert.fail()] = io.sent;
+    assert.equal(`${request.method} ${request.url}`, "POST https://try.access.worldpay.com/api/payments/eyJrIjoi%2F1%3D/settlements");
+    assert.deepEqual([request.headers["WP-Api-Version"], request.headers["Accept"], body], ["2024-06-01", "application/json", ""]);
+    for (const refusal of [bad(400, "actionIsNotAllowed"), bad(404, "endpointNotFound")])
+      assert.equal(captureOf(await charge(hold, refusal)), "authorized");
+    for (const doubt of [LOST, answered(500, ""), answered(202, "<html>"), answered(202, { outcome: "refused" })])
+      assert.equal(captureOf(await charge(hold, doubt)), "unknown");
+    for (const href of ["https://elsewhere.example/settlements", "https://try.access.worldpay.com/api/payments/../x/settlements"]) {
+      const alone = ioWith([linked(href)]);
+      assert.equal(captureOf(await worldpay.charge(orderOf(), alone)), "authorized");
+      assert.equal(alone.sent.length, 1);
+    }
+    const storing = { ...STORED, _actions: { settlePayment: { href: "https://try.access.worldpay.com/api/payments/e/settlements" } } };
+    const kept = ioWith([answered(201, storing)]);
+    assert.equal((await worldpay.tokenize(orderOf({ mode: "tokenize", amountMinor: 0 }), kept)).outcome, "approved");
+    assert.equal(kept.sent.length, 1);
+  });
+
   test("a hold is held; anything that Worldpay does not plainly say is unknown", async () => {
     const held = await charge(answered(201, { ...PAID, outcome: "authorized" }));
     assert.equal(held.outcome === "approved" && held.capture, "authorized");
