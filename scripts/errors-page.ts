@@ -132,7 +132,7 @@ const ITEMS: readonly Fault[] = [
   FAULTS.decimalPlaces(2),
   FAULTS.atLeast(0),
   FAULTS.moreThan(0),
-  FAULTS.atMost("999999.99"),
+  FAULTS.atMostOfAny("999999.99"),
   FAULTS.intType,
   FAULTS.intFromFloat,
   FAULTS.intParsing,

@@ -65,6 +65,8 @@ export const FAULTS = {
   atLeast: (bound: number) => new Fault("greater_than_equal", `Input should be greater than or equal to ${bound}`),
   moreThan: (bound: number) => new Fault("greater_than", `Input should be greater than ${bound}`),
   atMost: (bound: string | number) => new Fault("less_than_equal", `Input should be less than or equal to ${bound}`),
+  /** Before the currency is known (R-114); `bound` is that of two decimals. */
+  atMostOfAny: (bound: string | number) => FAULTS.atMost(`${bound}, or to 999999 in a currency without decimals`),
   intType: new Fault("int_type", "Input should be a valid integer"),
   intFromFloat: new Fault("int_from_float", "Input should be a valid integer, got a number with a fractional part"),
   intParsing: new Fault("int_parsing", "Input should be a valid integer, unable to parse string as an integer"),
