@@ -47,7 +47,7 @@ export const gateway = kit.defineGateway({
       const { customer = "", source } = notes;
       if (source === undefined) return false;
       const answer = await kit.ask(io, requests.deleteSource(io.settings, customer, source));
-      return answer !== null && [200, 204, 404].includes(answer.status);
+      return answer !== null && kit.isGone(answer);
     });
   },
 });

@@ -41,7 +41,7 @@ export const gateway = kit.defineGateway({
       const { answer, final } = await kit.sendUntilFinal(io, () =>
         attempt.mode === "charge" ? requests.refund(attempt, io.settings, charge) : requests.deleteCustomer(io.settings, customer),
       );
-      if (attempt.mode === "tokenize") return final && (answer?.status === 200 || answer?.status === 404);
+      if (attempt.mode === "tokenize") return final && answer !== null && kit.isGone(answer);
       if (final && responses.isSentBack(answer)) return true;
       if (answer !== null) await kit.nextKey(io, attempt.notes);
       return false;
