@@ -381,6 +381,20 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             });
           }
 
+          if (gateway.void && mode === "tokenize" && !column.keepsStored) {
+            test("a page before the vendor that says 404 has taken no stored card out (I4)", async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              assert.equal((await gateway.tokenize(order, io)).outcome, "approved");
+              const paged = openIo(gateway);
+              const send = paged.send.bind(paged);
+              const page: GatewayAnswer = { kind: "answered", status: 404, headers: {}, body: Buffer.from("<html>Not Found</html>") };
+              paged.send = (request) => (request.method === "GET" ? send(request) : Promise.resolve(page));
+              const { outcome } = await gateway.void!(traceOf(order, io.notes), paged);
+              assert.equal(outcome, "unknown");
+            });
+          }
+
           if (gateway.void && mode === "tokenize" && column.keepsStored) {
             test("a stored card that cannot be taken out again is never said to be gone (I4)", async () => {
               const order = newOrder(mode);
