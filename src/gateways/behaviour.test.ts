@@ -356,6 +356,30 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             });
           }
 
+          if (gateway.void && mode === "tokenize" && !column.keepsStored) {
+            test("a removal of a stored card whose own answer was lost counts as made when it is asked for again (R-422)", async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              const stored = await gateway.tokenize(order, io);
+              assert.ok(stored.outcome === "approved");
+              const notes = { ...io.notes, ...stored.processor };
+              const before = (await reversed(order)).length;
+              const losing = openIo(gateway);
+              const send = losing.send.bind(losing);
+              losing.send = async (request) => {
+                const answer = await send(request);
+                return (await reversed(order)).length > before ? { kind: "lost", reason: "connection reset" } : answer;
+              };
+              await gateway.void!(traceOf(order, notes), losing);
+              assert.equal((await reversed(order)).length, before + 1, "nothing was removed");
+              const again = await gateway.void!(traceOf(order, { ...notes, ...losing.notes }), openIo(gateway));
+              assert.ok(
+                ["voided", "nothing to void", "absent"].includes(again.outcome) && !("mayBeStored" in again),
+                JSON.stringify(again),
+              );
+            });
+          }
+
           if (gateway.void && mode === "tokenize" && column.keepsStored) {
             test("a stored card that cannot be taken out again is never said to be gone (I4)", async () => {
               const order = newOrder(mode);
