@@ -4,6 +4,7 @@ import { askingPrompts, fixedPrompts } from "#src/conversation/index.ts";
 import { EMBEDDED_LANGUAGE } from "#src/kernel/language.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { formatHostPort } from "#src/kernel/host-port.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import {
   acceptOffer,
@@ -80,7 +81,7 @@ export interface AnsweredCall {
   hangUp(): Promise<void>;
 }
 
-/** A telephone on loopback: a user agent, media and a voice of its own. It shares nothing with the service it calls. */
+/** A telephone: a user agent, media and a voice of its own. It shares nothing with the service it calls. */
 export interface Telephone {
   call(options: CallOptions): Promise<CallReport>;
   /** Answers the next call that comes in, and says what its INVITE carried. */
@@ -90,10 +91,11 @@ export interface Telephone {
   close(): Promise<void>;
 }
 
-export async function openTelephone(cacheDir: string): Promise<Telephone> {
+/** `host`: the address of this machine that it listens at and calls from. */
+export async function openTelephone(cacheDir: string, host: string = "127.0.0.1"): Promise<Telephone> {
   let onCall: ((call: IncomingCall) => void) | null = null;
   const media = createMediaEngine({
-    bindHost: "127.0.0.1",
+    bindHost: host,
     ports: [30_000, 39_999],
     random: systemRandom,
     onFailure: (error) => {
@@ -103,9 +105,9 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
   const userAgent = createUserAgent({
     clock: systemClock,
     random: systemRandom,
-    host: "127.0.0.1",
+    host,
     port: 0,
-    publicHost: "127.0.0.1",
+    publicHost: host,
     userAgent: "Voicetill test telephone",
     trunks: ["127.0.0.0/8", "::1/128"],
     onInvite: (call) => (onCall ? onCall(call) : call.reject(480)),
@@ -118,17 +120,17 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
   let known: Promise<PromptFingerprint[]> | null = null;
 
   return {
-    address: `sip:agent@127.0.0.1:${port}`,
+    address: `sip:agent@${formatHostPort(host, port)}`,
     async call(options) {
       const sought = options.listensFor === undefined ? null : Buffer.from(await voice.render(options.listensFor));
-      const report = await placeCall(options, { userAgent, media, voice: own, known: (known ??= learn(voice)) });
+      const report = await placeCall(options, { host, userAgent, media, voice: own, known: (known ??= learn(voice)) });
       return { ...report, heardSentence: sought && isHeardIn(report.audio, sought) };
     },
     answerNext: () =>
       new Promise((resolve, reject) => {
         onCall = (call) => {
           onCall = null;
-          answer(call, media).then(resolve, reject);
+          answer(call, media, host).then(resolve, reject);
         };
       }),
     async close() {
@@ -140,6 +142,7 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
 }
 
 interface Tools {
+  host: string;
   userAgent: UserAgent;
   media: MediaEngine;
   /** The caller's. */
@@ -164,8 +167,11 @@ async function learn(voice: Synthesiser): Promise<PromptFingerprint[]> {
   });
 }
 
-async function placeCall(options: CallOptions, { userAgent, media, voice, known }: Tools): Promise<Omit<CallReport, "heardSentence">> {
-  const { target, from = "sip:+15555550100@127.0.0.1", headers = [], onEvent = () => {} } = options;
+async function placeCall(
+  options: CallOptions,
+  { host, userAgent, media, voice, known }: Tools,
+): Promise<Omit<CallReport, "heardSentence">> {
+  const { target, from = `sip:+15555550100@${formatHostPort(host, null)}`, headers = [], onEvent = () => {} } = options;
   const leg = await media.open({ capture: true });
   const heard: Uint8Array[] = [];
   const prompts = new PromptTracker(await known, (text) => onEvent(`heard: ${text}`));
@@ -175,7 +181,7 @@ async function placeCall(options: CallOptions, { userAgent, media, voice, known 
     prompts.push(ulaw);
   };
 
-  const local = { host: "127.0.0.1", port: leg.port, sessionId: "1", previous: null };
+  const local = { host, port: leg.port, sessionId: "1", previous: null };
   const offer = createOffer(local);
   const outgoing = begun(() => userAgent.invite({ target, from, offer, headers, ringTimeoutMs: 30_000 }));
   onEvent("INVITE sent");
@@ -344,10 +350,9 @@ async function within(event: Promise<unknown>, what: string, prompts: PromptTrac
   }
 }
 
-async function answer(call: IncomingCall, media: MediaEngine): Promise<AnsweredCall> {
+async function answer(call: IncomingCall, media: MediaEngine, host: string): Promise<AnsweredCall> {
   const leg = await media.open();
-  const agreed =
-    call.offer === null ? null : acceptOffer(call.offer, { host: "127.0.0.1", port: leg.port, sessionId: "1", previous: null });
+  const agreed = call.offer === null ? null : acceptOffer(call.offer, { host, port: leg.port, sessionId: "1", previous: null });
   if (agreed?.kind !== "agreed") {
     call.reject(488);
     throw new Error("the call has no usable offer");

@@ -4,11 +4,12 @@ import { parseArgs } from "node:util";
 import { readConfig } from "#src/config/index.ts";
 import { inWords, purpose } from "#src/conversation/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { formatHostPort } from "#src/kernel/host-port.ts";
+import { formatHostPort, unbracketed } from "#src/kernel/host-port.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { CURRENCIES, parseAmountText, toMinor } from "#src/kernel/money.ts";
 import { writeWav } from "#src/speech/index.ts";
 import { openTelephone } from "#softphone/caller.ts";
+import { localAddressTowards } from "#softphone/local-address.ts";
 import { turnsOfDigits, turnsOfScript, type Turn } from "#softphone/script.ts";
 import { readWav } from "#softphone/wav.ts";
 import { Timeline } from "./demo/timeline.ts";
@@ -62,7 +63,10 @@ export async function run(args: string[]): Promise<number> {
   const listensFor = values.amount === undefined ? undefined : amountSentence(values.amount);
   // Those that the service has rendered, where they are at hand.
   const prompts = join(config.dataDir, "prompts");
-  const telephone = await openTelephone(existsSync(prompts) ? prompts : PROMPT_CACHE);
+  const host = await localAddressTowards(hostOf(uri)).catch((cause: unknown) => {
+    throw new OperatorError(`There is no way from here to the host of ${uri}.`, { cause });
+  });
+  const telephone = await openTelephone(existsSync(prompts) ? prompts : PROMPT_CACHE, host);
   const timeline = new Timeline((line) => {
     if (!values.json) process.stdout.write(`${line}\n`);
   });
@@ -70,7 +74,7 @@ export async function run(args: string[]): Promise<number> {
   try {
     const report = await telephone.call({
       target: uri,
-      from: `sip:${values.from ?? "+15555550100"}@127.0.0.1`,
+      ...(values.from !== undefined && { from: `sip:${values.from}@${formatHostPort(host, null)}` }),
       headers: (values.header ?? []).map(headerOf),
       turns,
       ...(listensFor !== undefined && { listensFor }),
@@ -89,6 +93,11 @@ export async function run(args: string[]): Promise<number> {
     // Of a call whose script failed above all: what was heard tells why.
     if (record !== null) writeFileSync(record, writeWav(Buffer.concat(heard)));
   }
+}
+
+/** Of a SIP URI (RFC 3261 section 19.1.1); "" where there is none. */
+function hostOf(uri: string): string {
+  return unbracketed(/^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;?]*)/i.exec(uri)?.[1] ?? "");
 }
 
 /** The words in which the service says the amount before it asks for the card. */

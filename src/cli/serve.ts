@@ -1,10 +1,10 @@
 import { writeSync } from "node:fs";
 import { resolve } from "node:path";
-import { startApp, type App } from "../app.ts";
+import { startApp } from "../app.ts";
 import { type Config, describeSettings, takeConfig } from "#src/config/index.ts";
 import { armCrash } from "#src/kernel/crash-points.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { createLog } from "#src/platform/index.ts";
+import { createLog, type LogFields } from "#src/platform/index.ts";
 import { addresses, banner } from "./banner.ts";
 import { isServed, openControl } from "./control.ts";
 import { checkBeforeStart } from "./doctor/at-start.ts";
@@ -27,6 +27,11 @@ export async function run(args: string[]): Promise<number> {
   process.on("SIGUSR1", () => {});
   const config = takeConfig(process.env);
   const log = createLog({ level: config.logLevel, format: config.logFormat });
+  /** A line of the log like any other where that is JSON; on a terminal in words. */
+  const say = (event: string, fields: LogFields, words: string) => {
+    if (config.logFormat === "json") log.info(event, fields);
+    else process.stderr.write(`${words}\n`);
+  };
   // Node would print what a fault says and holds, past the log's filter.
   process.on("uncaughtException", (error) => {
     log.error("process_died", { error });
@@ -40,7 +45,8 @@ export async function run(args: string[]): Promise<number> {
     async (inUse, tries) => {
       // A service keeps the folder, a command gives it back.
       if (await isServed(config.dataDir)) throw inUse;
-      if (tries === 1) process.stderr.write(`Waiting for a command to end that has the folder ${resolve(config.dataDir)}.\n`);
+      const path = resolve(config.dataDir);
+      if (tries === 1) say("waiting_for_folder", { path }, `Waiting for a command to end that has the folder ${path}.`);
     },
   ).catch((error: unknown) => {
     const sentence = portFault(error, (port) => settingsOfPort(config, port));
@@ -55,7 +61,11 @@ export async function run(args: string[]): Promise<number> {
     : null;
   process.stdout.write(`${args.includes("--json") ? JSON.stringify(addresses(app)) : banner(config, app)}\n`);
   await stopped;
-  await drain(app);
+  const calls = app.activeCalls;
+  const words = `Draining ${calls} ${calls === 1 ? "call" : "calls"}, at most ${DRAIN_MS / 1000} s; a second signal ends them.`;
+  if (calls > 0) say("draining", { count: calls, ms: DRAIN_MS }, words);
+  await app.drain(DRAIN_MS);
+  await app.stop();
   await control?.close();
   return 0;
 }
@@ -71,11 +81,4 @@ function settingsOfPort({ port: http, sipPort, sipTlsPort, simulatorsPort }: Con
 function die(place: string): void {
   writeSync(process.stderr.fd, `killed at ${place}\n`);
   process.kill(process.pid, "SIGKILL");
-}
-
-async function drain(app: App): Promise<void> {
-  if (app.activeCalls > 0)
-    process.stderr.write(`Draining ${app.activeCalls} calls, at most ${DRAIN_MS / 1000} s; a second signal ends them.\n`);
-  await app.drain(DRAIN_MS);
-  await app.stop();
 }

@@ -1,3 +1,4 @@
+import { formatHostPort } from "#src/kernel/host-port.ts";
 import { type Environment, find, defaultContextOf, readConfig } from "./read.ts";
 import { type Config, type Setting, type SettingName, SETTINGS } from "./settings.ts";
 
@@ -32,7 +33,7 @@ const DERIVED: Readonly<Partial<Record<SettingName, (config: Config) => Pick<Mas
 
 /** Where the service is when it runs with these settings: `BASE_URL`, else the listener's own address. */
 export function addressOf({ baseUrl, host, port }: Pick<Config, "baseUrl" | "host" | "port">): string {
-  return baseUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return baseUrl ?? `http://${formatHostPort(host, port)}`;
 }
 
 /** The settings in force for `voicetill config`, secrets masked. Throws OperatorError for one that cannot be read. */

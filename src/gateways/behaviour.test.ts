@@ -6,7 +6,7 @@ import { createOutbound } from "#src/platform/index.ts";
 import { cardNumbersIn } from "#simulators/kit/cards.ts";
 import { startSimulators } from "#simulators/index.ts";
 import type { Simulators } from "#simulators/index.ts";
-import type { Gateway, GatewayIo, GatewayRequest, GatewaySettings, LookUpResult, Order, Outcome } from "./contract.ts";
+import type { Gateway, GatewayAnswer, GatewayIo, GatewayRequest, GatewaySettings, LookUpResult, Order, Outcome } from "./contract.ts";
 import { GATEWAYS_BUILT } from "./registry.ts";
 import { behaviours, cardOf, orderOf, settingsOf, testIo, traceOf, inMode } from "./testing.ts";
 import type { Behaviour, LedgerEntry, SimulatedVendor, TestIo } from "./testing.ts";
@@ -209,6 +209,31 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             assert.deepEqual(summary(await pay(gateway, order, openIo(gateway))), neverActed);
             assert.equal((await taken(name, order)).length, neverActed.outcome === "approved" ? 1 : 0);
           });
+
+          // What a card was stored under that nobody was told of is for the operator, or taken out.
+          const untold: Record<string, (acted: GatewayAnswer) => GatewayAnswer> = {
+            "lost, and no repeat of it got through": () => ({ kind: "lost", reason: "connection reset" }),
+            "one without a word": (acted) => (acted.kind === "answered" ? { ...acted, status: 200, body: Buffer.from("{}") } : acted),
+          };
+          for (const [what, told] of mode === "tokenize" && !gateway.capabilities.oneAttempt ? Object.entries(untold) : []) {
+            test(`a card is refused as one that may be stored where the answer to storing it was ${what} (I4)`, async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              const send = io.send.bind(io);
+              let wasSent = false;
+              io.send = async (request) => {
+                const isStore = isFor(gateway, column.path[mode], request);
+                if (wasSent && isStore) return { kind: "not sent", reason: "no connection" };
+                wasSent ||= isStore;
+                const answer = await send(request);
+                return isStore ? told(answer) : answer;
+              };
+              const outcome = await gateway.tokenize(order, io);
+              assert.ok(wasSent, "no request to store the card was seen");
+              if (outcome.outcome === "declined" && (await taken(name, order)).length > 0)
+                assert.equal(outcome.mayBeStored, true, JSON.stringify(outcome));
+            });
+          }
 
           if (mode === "charge" && !gateway.capabilities.oneAttempt) {
             test("what the session's second card paid is neither found nor sent back by the first card's attempt, whose refusal was lost (R-422)", async () => {

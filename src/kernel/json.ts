@@ -159,7 +159,7 @@ export function parseJson(text: string, options: Partial<JsonOptions> = {}): Jso
       at++;
       if (settings.duplicateKeys === "refuse" && Object.hasOwn(members, key)) throw new JsonError(keyAt, "key that was there before");
       const member = value(depth + 1);
-      if (isSpecial(key)) Object.defineProperty(members, key, { ...SPECIAL, value: member });
+      if (isSpecial(key)) Object.defineProperty(members, key, { value: member, writable: true, enumerable: true, configurable: false });
       else members[key] = member;
     });
     return members;
@@ -200,4 +200,3 @@ function isSpecial(name: string): boolean {
 }
 
 const [ONE, NINE] = [0x31, 0x39];
-const SPECIAL = { writable: true, enumerable: true, configurable: false };

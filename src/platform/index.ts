@@ -13,7 +13,7 @@ export type { Tables } from "./db/tables.ts";
 export { createOutbound, type Outbound, type OutboundAnswer, type OutboundRequest } from "./http.ts";
 export { isOwnerDead, livingProcesses, ownersWithoutKey, startLease } from "./lease.ts";
 export { filterLine, maskSecrets } from "./log-filter.ts";
-export { createLog, type Log, silentLog } from "./log.ts";
+export { createLog, type Log, type LogFields, silentLog } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { repeat } from "./repeat.ts";
 export { Background } from "./background.ts";

@@ -1,6 +1,7 @@
 import { hkdfSync } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import { createApi, deleteStreamsOfDead, redisCounter } from "#src/api/index.ts";
+import { addressOf } from "#src/config/index.ts";
 import { formatHostPort } from "#src/kernel/host-port.ts";
 import { VERSION } from "#src/version.ts";
 import { createWidget, type Widget } from "#src/widget/index.ts";
@@ -43,7 +44,7 @@ export async function startApiRole(
     owner,
     log,
     settings: {
-      baseUrl: config.baseUrl ?? `http://${config.host}`,
+      baseUrl: addressOf(config),
       version: VERSION,
       rateLimitPerMinute: config.rateLimitPerMinute,
       trustedProxies: config.trustedProxies,
@@ -59,7 +60,7 @@ export async function startApiRole(
   onEnd(() => app.close());
   await app.listen({ host: config.host, port: config.port });
   const { port: bound } = app.server.address() as AddressInfo;
-  url = config.baseUrl ?? `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${bound}`;
+  url = addressOf({ ...config, port: bound });
   return { url, drain: () => widget.drain(), idle: () => widget.idle() };
 }
 

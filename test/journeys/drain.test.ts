@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { openTelephone, type Telephone } from "#softphone/caller.ts";
 import { startReceiver } from "#src/cli/receiver.ts";
@@ -50,9 +51,15 @@ async function slowGateway(): Promise<{ url: string; charged: Promise<void>; ope
   };
 }
 
-/** Resolves when the process has said that it drains. */
+/** Resolves when the process has said that it drains, with the log's line. */
 const drainingOf = ({ child }: Serving) =>
-  new Promise<void>((done) => child.stderr.on("data", (text: Buffer) => /Draining/.test(text.toString()) && done()));
+  new Promise<Shown>((done) =>
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      // Every line of the log is one object.
+      const shown = JSON.parse(line) as Shown;
+      if (shown["event"] === "draining") done(shown);
+    }),
+  );
 
 interface Fixture {
   fleet: Fleet;
@@ -107,7 +114,7 @@ test("SIGTERM in mid-charge: new calls get 503, the charge and the call finish, 
     );
     const draining = drainingOf(service);
     const exit = service.end("SIGTERM");
-    await draining;
+    assert.partialDeepStrictEqual(await draining, { level: "info", count: 1, ms: 120_000 });
 
     const refused = await telephone.call({
       target: waiting.sip_uri,

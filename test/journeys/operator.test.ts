@@ -64,7 +64,8 @@ test("a service that is started while a command has the embedded folder says so,
       stdio: ["ignore", "pipe", "pipe"],
     });
     const told = await Promise.race([once(starting.stderr, "data"), once(starting, "close")]);
-    assert.equal(String(told[0]), `Waiting for a command to end that has the folder ${installation.env["DATA_DIR"]}.\n`);
+    const waiting = { event: "waiting_for_folder", path: installation.env["DATA_DIR"] };
+    assert.partialDeepStrictEqual(JSON.parse(String(told[0])), waiting);
     command.release();
     const served = await Promise.race([once(starting.stdout, "data"), once(starting, "close")]);
     assert.match(String(served[0]), /"base_url":"http/);

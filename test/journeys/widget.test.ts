@@ -58,6 +58,9 @@ const THEMED = {
   },
 };
 
+/** Twice the space that the form has by itself, and more. */
+const ROOMY = { slug: "roomy", widget: { appearance: { variables: { spacingUnit: "1rem" } } } };
+
 /** Takes cards of a brand whose numbers lie among those of others. */
 const ELO = { slug: "elo", accepted_brands: ["visa", "mastercard", "elo", "maestro"] };
 
@@ -105,7 +108,7 @@ before(async () => {
       },
     },
   });
-  await service.apply({ slug: "acme", name: "Acme", projects: [THEMED, ELO] });
+  await service.apply({ slug: "acme", name: "Acme", projects: [THEMED, ELO, ROOMY] });
 });
 after(async () => {
   await service?.close();
@@ -275,6 +278,30 @@ describe("in a browser", { skip: withoutChromium }, () => {
     assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 0);
     assert.deepEqual(faults, []);
     await close();
+  });
+
+  test("on a narrow phone a card is read in full in its fields, however much space the project puts around them (R-372)", async () => {
+    for (const project of ["shop", "roomy", "themed"]) {
+      const { widget_url } = await create({ project });
+      const { page, faults, close } = await open(widget_url);
+      await page.setViewportSize({ width: 320, height: 640 });
+      const values = {
+        "Card number": "6205500000000000004",
+        "Expiry date": "12 / 60",
+        "Security code": "9070",
+        "ZIP or postal code": "94105-1234",
+      };
+      for (const [label, value] of Object.entries(values)) await page.getByLabel(label).fill(value);
+      assert.deepEqual(
+        await page.evaluate(
+          "[...document.querySelectorAll('input')].filter((input) => input.scrollWidth > input.clientWidth).map(({ id }) => id)",
+        ),
+        [],
+        project,
+      );
+      assert.deepEqual(faults, []);
+      await close();
+    }
   });
 
   test("in the merchant's frame the page is told the status and the session, and a page of another origin gets no frame (R-369, R-370)", async () => {

@@ -29,7 +29,8 @@ export const gateway = kit.defineGateway({
     "the account in Live Mode, the sandbox's too: in Test Mode nothing is charged, and payments fail. Accounts that are boarded for " +
     "e-commerce alone refuse telephone payments until moto is false, and processors that check no card for nothing refuse to store one " +
     "until validation is testMode. A payment that is held for review fails here, and the merchant may still release it. Unconfirmed: the " +
-    "contents of a duplicate's answer, and the fields of a validation beyond its reason. " +
+    "contents of a duplicate's answer, the fields of a validation beyond its reason, which processors validate by the ZIP alone, and what CAVV results " +
+    "from 5 to B mean (they are passed on). " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   sandbox: { api_login_id: "simulator1", transaction_key: "simulatorKey0001" },
   refusalOf: (sum) =>

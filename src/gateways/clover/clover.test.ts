@@ -337,7 +337,17 @@ describe("clover responses", () => {
     assert.equal((await clover.tokenize(storing(), io)).outcome, "approved");
     assert.deepEqual(io.notes, { customer: "SSHHCDEXTF550", source: "ND2EFTHF8HM34" });
     assert.equal(codeOf(await store(LOST)), "gateway_unavailable");
+    const isKept = async (...answers: GatewayAnswer[]) => {
+      const outcome = await store(...answers);
+      return outcome.outcome === "declined" && outcome.mayBeStored === true;
+    };
     assert.equal(codeOf(await store(error("email_invalid", "", {}, 400))), "gateway_misconfigured");
+    assert.deepEqual(await Promise.all([isKept(LOST), isKept(answered(200, {})), isKept(LOST, error("email_invalid", "", {}, 400))]), [
+      true,
+      true,
+      true,
+    ]);
+    assert.equal(await isKept(error("email_invalid", "", {}, 400)), false);
     assert.equal(codeOf(await store(error("invalid_cvc", "", {}, 400))), "incorrect_cvc");
     assert.deepEqual(await clover.lookUp!(traceOf(storing()), ioWith([LOST])), { outcome: "absent", mayBeStored: true });
   });

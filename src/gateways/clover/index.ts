@@ -122,7 +122,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const ready = await prepared(order, io);
   if (kit.isOutcome(ready)) return ready;
   const create = () => requests.createCustomer(order, io.settings, ready.token);
-  const answer = await kit.sendWithKey(io, create, { effect: "money", judge: responses.judge, recorded: () => true });
+  const answer = await kit.sendWithKey(io, create, { effect: "money", judge: responses.judge, recorded: responses.isRecorded });
   const stored = kit.isOutcome(answer) ? answer : responses.readCustomer(answer);
   if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.LOST_STORE;
   await io.note({ ...stored });

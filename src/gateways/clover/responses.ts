@@ -176,11 +176,12 @@ export const hasFailed = (answer: kit.Answered | null): boolean =>
 /** A customer and its one card. */
 export type Stored = { customer: string; source?: string };
 
-/** What was stored, or why there is none. No money moves, so nothing is unknown. */
+/** What was stored, or why there is none. No money moves, so nothing is unknown; a success without an id may have stored it. */
 export function readCustomer({ status, body }: kit.Answered): Stored | Declined {
   const read = kit.readJson(body);
   const [customer, source] = [kit.idAt(read ?? undefined, ID, "id"), kit.idAt(read ?? undefined, ID, "sources", "data", 0)];
-  return status === 200 && customer !== undefined ? { customer, ...(source !== undefined && { source }) } : harmless(status, read);
+  if (status !== 200) return harmless(status, read);
+  return customer === undefined ? kit.LOST_STORE : { customer, ...(source !== undefined && { source }) };
 }
 
 /** By our reference, or by what the charge was given besides, should the list leave that out. */

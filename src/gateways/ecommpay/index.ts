@@ -39,7 +39,9 @@ export const gateway = kit.defineGateway({
   documentation:
     "The account manager enables MO/TO for telephone payments and, to store cards, card verification and tokens; where the project lists " +
     "addresses, this service's own must be among them. A later charge of a stored card names the same customer id, the session's. " +
-    "Unconfirmed: the amount 0 of a verification, a post code without a street, the longest payment id and how refused requests look. " +
+    "Unconfirmed: the amount 0 of a verification, the name of its operation and whether it keeps the card, the members of a token's answer, a post code without " +
+    "a street, a made-up payer's address, the longest texts and payment id, how refused requests look (3041 and 3061 above all), whether payment.sum shows a " +
+    "part, and how long a payment in the browser stays open that waits for 3-D Secure, which the project may switch off. " +
     "At ecommpay itself 4000 0000 0000 0119 is approved and only a later debit of the stored card declines, and 4111 1111 1111 1111 " +
     "declines. In the simulator the common table wins for the first; the second declines in both. " +
     DECIMALS.note +

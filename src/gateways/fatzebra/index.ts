@@ -27,7 +27,8 @@ export const gateway = kit.defineGateway({
   refusalOf: DECIMALS.refusalOf,
   documentation:
     "The vendor demands the payer's IPv4 address; for telephone payments this service's own is sent. Storing a card asks no issuer: its " +
-    "token comes from a hold of one unit of money, which is released at once. Unconfirmed: what a used reference is answered, and the wording of refused fields. " +
+    "token comes from a hold of one unit of money, which is released at once. Unconfirmed: what a used reference is answered, the wording of refused fields, " +
+    "the body beside status 401, and the vendor's time-out. " +
     DECIMALS.note,
   charge,
   tokenize,

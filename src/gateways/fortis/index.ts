@@ -38,7 +38,7 @@ export const gateway = kit.defineGateway({
   supportHeader: "x-amzn-requestid",
   documentation:
     "Fortis must switch keyed card entry on. Telephone orders are a matter of the product's industry (product_transaction_id), and so is the " +
-    "currency. Unconfirmed: the HTTP status of a decline, whether a used transaction_api_id is refused, and the filter by which a lost sale is " +
+    "currency. Unconfirmed: the HTTP status of a decline, whether a used transaction_api_id is refused and in which words, and the filter by which a lost sale is " +
     "looked for: where the list shows others' payments alone, the sale stays unknown. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   refusalOf: (sum, settings) =>

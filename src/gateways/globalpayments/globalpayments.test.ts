@@ -199,6 +199,16 @@ describe("globalpayments responses", () => {
     assert.equal(stored.outcome === "approved" && stored.processor["globalpayments_payment_method_id"], "PMT_1-2");
   });
 
+  test("a card may be stored where the vendor's answer has no id of it, or refuses after a lost one; where it only refuses, it is not (I4)", async () => {
+    const store = async (...answers: GatewayAnswer[]) => {
+      const outcome = await globalpayments.tokenize(storing, ioWith([VERIFIED, ...answers]));
+      return [codeOf(outcome), outcome.outcome === "declined" && outcome.mayBeStored === true];
+    };
+    assert.deepEqual(await store(answered(200, {})), ["gateway_unavailable", true]);
+    assert.deepEqual(await store(LOST, error(400, "40005")), ["gateway_unavailable", true]);
+    assert.deepEqual(await store(error(400, "40005")), ["processing_error", false]);
+  });
+
   test("a conflict or a duplicate decides nothing before it was looked up", async () => {
     for (const answer of [error(409, "40040"), error(409, "40039", "seen"), answered(400, { error_code: "DUPLICATE_TRANSACTION" })]) {
       assert.equal((await charge(answer, answered(200, { transactions: [SALE] }))).outcome, "approved");

@@ -54,14 +54,10 @@ const judge = (answer: kit.Answered): kit.Repeat => {
   return byStatus === "final" && kit.readJson(answer.body) === null ? "perhaps done" : byStatus;
 };
 
-/** The same key until the answer is final, with another token when the vendor no longer takes this one. A store may be refused after a lost try: no money moved. */
-async function send(
-  io: Io,
-  build: (token: AccessToken) => GatewayRequest,
-  effect: kit.Effect | "store",
-): Promise<kit.Answered | Declined | Unknown> {
-  const recorded = ({ status }: kit.Answered) => effect === "store" || status === 200 || status === 409;
-  const rule = { effect: effect === "store" ? ("money" as const) : effect, judge, recorded };
+/** The same key until the answer is final, with another token when the vendor no longer takes this one. */
+async function send(io: Io, build: (token: AccessToken) => GatewayRequest, effect: kit.Effect): Promise<kit.Answered | Declined | Unknown> {
+  const recorded = ({ status }: kit.Answered) => status === 200 || status === 409;
+  const rule = { effect, judge, recorded };
   for (const renew of [false, true]) {
     const token = await io.accessToken(mint(io), { renew });
     if (kit.isOutcome(token)) return token;
@@ -99,7 +95,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 }
 
 async function store(order: Order, io: Io): Promise<Outcome> {
-  const answer = await send(io, (token) => requests.store(order, io.settings, token), "store");
+  const answer = await send(io, (token) => requests.store(order, io.settings, token), "money");
   const stored = kit.isOutcome(answer) ? answer : responses.readStored(answer);
   if (typeof stored === "string") return kit.approved({ globalpayments_payment_method_id: stored });
   return stored.outcome === "declined" ? stored : kit.LOST_STORE;

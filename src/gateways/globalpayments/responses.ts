@@ -168,12 +168,12 @@ export function readVerification({ status, body }: kit.Answered): Declined | "ag
   return error.outcome === "declined" ? error : kit.declined("gateway_unavailable");
 }
 
-/** The stored card's id, from the answer or from what the key made before; or why there is none. */
+/** The stored card's id, from the answer or from what the key made before; or why there is none. A success without one may have stored it. */
 export function readStored({ status, body }: kit.Answered): string | Declined {
   const read = kit.readJson(body);
   const id = kit.idAt(read, STORED_ID, "id");
   if (status === 200 && id !== undefined && kit.textAt(read, "status") === "ACTIVE") return id;
-  if (read === null || status === 200) return kit.declined("processing_error");
+  if (read === null || status === 200) return kit.LOST_STORE;
   const error = readError(status, read, STORED_ID);
   if (error.outcome === "duplicate") return error.id;
   return error.outcome === "declined" ? error : kit.declined("gateway_unavailable");

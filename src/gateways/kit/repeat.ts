@@ -72,9 +72,18 @@ export async function sendWithKey(io: Sender, attempt: Try, rule: KeyRule): Prom
 /** A store is sent again after these pauses. */
 const STORE_AGAIN_MS: readonly number[] = [1_000, 3_000];
 
-/** Stores a card at a vendor without a key for it: it moves no money, so it is simply sent again while its answer is lost. */
+/**
+ * Stores a card at a vendor without a key for it: it moves no money, so it is simply sent again while its answer is lost. A refusal that
+ * comes after a lost answer says nothing of that one: the card may be stored.
+ */
 export async function storeAgain(io: Pick<GatewayIo, "wait">, store: () => Promise<Outcome>): Promise<Outcome> {
-  return (await whileLost(io, store)) ?? LOST_STORE;
+  let tries = 0;
+  const outcome = await whileLost(io, () => {
+    tries++;
+    return store();
+  });
+  if (outcome === null) return LOST_STORE;
+  return outcome.outcome === "declined" && tries > 1 ? { ...outcome, mayBeStored: true } : outcome;
 }
 
 /** The same for a verification after which nothing is stored yet. */

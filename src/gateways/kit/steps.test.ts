@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
-import { declined } from "./outcomes.ts";
+import { approved, declined, unknown } from "./outcomes.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { answered, settingsOf, testIo } from "../testing.ts";
-import type { GatewayAnswer } from "../contract.ts";
+import type { GatewayAnswer, Outcome } from "../contract.ts";
 import {
   allPages,
   basicAuth,
@@ -15,6 +15,7 @@ import {
   readJson,
   scaledAmount,
   sendWithKey,
+  storeAgain,
   triage,
   wordTable,
 } from "./index.ts";
@@ -116,4 +117,16 @@ test("signatures and Basic credentials are the documents' own (RFC 4231 case 2, 
   assert.equal(hmac("sha256", key, ["what do ya want ", "for nothing?"], "hex"), mac);
   assert.equal(hmac("sha256", new Secret(Buffer.from("Jefe").toString("base64")), ["what do ya want for nothing?"], "hex", "base64"), mac);
   assert.equal(basicAuth("Aladdin", new Secret("open sesame")), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+});
+
+test("a card whose storing was lost and then refused may be stored all the same; one that was only refused is not (I4)", async () => {
+  const stored = async (...outcomes: Outcome[]) => {
+    const outcome = await storeAgain(ioOf(LOST), () => Promise.resolve(outcomes.shift()!));
+    return [codeOf(outcome), outcome.outcome === "declined" && outcome.mayBeStored === true];
+  };
+  const refused = declined("incorrect_cvc");
+  assert.deepEqual(await stored(refused), ["incorrect_cvc", false]);
+  assert.deepEqual(await stored(unknown("lost"), refused), ["incorrect_cvc", true]);
+  assert.deepEqual(await stored(unknown("lost"), approved({})), ["approved", false]);
+  assert.deepEqual(await stored(unknown("lost"), unknown("lost"), unknown("lost")), ["gateway_unavailable", true]);
 });

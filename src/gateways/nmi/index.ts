@@ -26,8 +26,9 @@ export const gateway = kit.defineGateway({
   documentation:
     "The account needs the Customer Vault to store cards, and a merchant id for telephone orders (MOTO) to take them; its own industry setting " +
     "decides, and processor_id picks one of several. The vendor refuses the same card and amount for five minutes whatever the order: a second " +
-    "payment of that kind fails as duplicate_transaction. Unconfirmed: currencies without decimals (sent with two), the industry field, and the " +
-    "words of a vault id that is used already. A refund whose answer was lost, and that no report shows, is not sent again: the payment stays " +
+    "payment of that kind fails as duplicate_transaction. Unconfirmed: currencies without decimals (sent with two), the industry field, the longest " +
+    "orderid and description, the account's own window for duplicates, and the words of a vault id that is used already, of the fraud filter and of an " +
+    "account without the vault. A refund whose answer was lost, and that no report shows, is not sent again: the payment stays " +
     "on the list of unmatched ones.",
   sandbox: { security_key: "simulatorsSecurityKeyOfThirtyTwo" },
   refusalOf: (sum) => (sum.mode === "charge" && requests.nmiAmount(sum) === null ? "the vendor takes two decimal places only" : null),

@@ -73,7 +73,7 @@ async function follow(subject: Subject, io: Shift4Io, first: ChargeState): Promi
 }
 
 async function tokenize(order: Order, io: Shift4Io): Promise<Outcome> {
-  const created = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings), { effect: "money", recorded: () => true });
+  const created = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings), { effect: "money", recorded: RECORDED });
   const stored = kit.isOutcome(created) ? created : responses.readCustomer(created);
   if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.LOST_STORE;
   await io.note(stored);

@@ -123,12 +123,12 @@ function refusal(status: number, body: kit.JsonObject): Declined | null {
   });
 }
 
-/** The customer and the card that is stored with it, or why there are none. No money moves, so nothing is unknown. */
+/** The customer and the card that is stored with it, or why there are none. No money moves, so nothing is unknown; a success without ids may have stored it. */
 export function readCustomer({ status, body }: kit.Answered): { customer: string; card: string } | Declined {
   const read = kit.readJson(body);
   const [customer, first] = [kit.idAt(read, CUSTOMER, "id"), kit.idAt(read, CARD, "cards", 0, "id")];
   const card = kit.idAt(read, CARD, "defaultCardId") ?? first;
-  if (status === 200 && customer !== undefined && card !== undefined) return { customer, card };
+  if (status === 200) return customer !== undefined && card !== undefined ? { customer, card } : kit.LOST_STORE;
   return (read && refusal(status, read)) ?? kit.declined(status >= 500 ? "gateway_unavailable" : "processing_error");
 }
 

@@ -256,6 +256,11 @@ describe("shift4 responses", () => {
       return [codeOf(outcome), outcome.outcome === "declined" && outcome.mayBeStored === true];
     };
     assert.deepEqual(await store(LOST), ["gateway_unavailable", true]);
+    for (const wordless of ["<html>", {}, { id: CUSTOMER.id }])
+      assert.deepEqual(await store(answered(200, wordless)), ["gateway_unavailable", true], JSON.stringify(wordless));
+    const refused = answered(400, { error: { type: "invalid_request", message: "Invalid request" } });
+    assert.deepEqual(await store(refused), ["gateway_misconfigured", false]);
+    assert.deepEqual(await store(LOST, refused), ["gateway_unavailable", true]);
     assert.deepEqual(await store({ kind: "not sent", reason: "connection refused" }), ["gateway_unavailable", false]);
   });
 

@@ -35,7 +35,8 @@ export const gateway = kit.defineGateway({
   documentation:
     "Stripe's support must turn on two things for the account, also in test mode: raw card data (with proof of PCI DSS compliance) and MOTO " +
     "for telephone payments (or set moto to false: the issuer may then demand authentication, which a call cannot give). Unconfirmed: " +
-    "whether a connected account needs both itself. At Stripe itself 4000 0000 0000 0259 is approved and disputed later: lost answers " +
+    "whether a connected account needs both itself, how a payment is refused for want of MOTO (any refused request that names moto is taken for it), " +
+    "the code of a demand for authentication in every version, and the longest description. At Stripe itself 4000 0000 0000 0259 is approved and disputed later: lost answers " +
     "exist in the simulator only.",
   refusalOf(sum) {
     const amount = sum.mode === "charge" ? requests.stripeAmount(sum) : 0;

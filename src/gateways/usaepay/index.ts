@@ -27,7 +27,8 @@ export const gateway = kit.defineGateway({
   documentation:
     "Telephone orders are a matter of the account's industry. A lost sale is looked for among the newest 500 transactions; beyond them its outcome stays unknown, and so does " +
     "one that the list shows as an error without a code, or with that of a broken connection: look at the processor's. Switch " +
-    "duplicate folding on at the key. Unconfirmed: the HTTP status of refused keys, the length of orderid, and holds of 0.00. " +
+    "duplicate folding on at the key. Unconfirmed: by what and for how long duplicates are folded, the HTTP status of refused keys, the length of " +
+    "orderid, that no list can be asked for it, that no field marks a telephone order, and holds of 0.00. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   refusalOf(sum) {
     if (sum.mode !== "charge") return null;

@@ -36,7 +36,8 @@ export const gateway = kit.defineGateway({
   documentation:
     "Telephone payments go as channel moto. A ZIP code alone cannot be sent, so no address is checked. The stored card is charged by " +
     "its link (token href); where that has more than 255 characters the token's id is kept, whose namespace is the session's id and " +
-    "the attempt. Unconfirmed: channel moto together with a stored card, and the full list of refusal codes. " +
+    "the attempt. Unconfirmed: channel moto together with a stored card, the full list of refusal codes, how a user that may not pay is " +
+    "refused (403), the vendor's time-out, and that nothing at all guards against a request that arrives twice. " +
     DECIMALS.note +
     "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
   charge,
@@ -56,7 +57,11 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   if (requests.isTooLarge(order)) return kit.declined("gateway_misconfigured", { reason: "Worldpay takes amounts of 32 bits only" });
-  return responses.readPayment(await io.send(requests.sale(order, io.settings)), order);
+  const answer = await io.send(requests.sale(order, io.settings));
+  const payment = responses.readPayment(answer, order);
+  const path = responses.settlementPath(answer);
+  if (payment.outcome !== "approved" || payment.capture === "captured" || path === undefined) return payment;
+  return responses.readSettlement(await io.send(requests.settle(path, io.settings)), payment);
 }
 
 /** A verification for no money: sent again while its answer is lost. */

@@ -112,7 +112,16 @@ export const readPayment = (id: string, settings: Settings): GatewayRequest =>
     QUERY_TIMEOUT_MS,
   );
 
-/** Follows a link of `readPayment`: its path alone, so that credentials go nowhere else. */
+/** Settles a payment that was only held, by the link of its answer: the path alone, so that credentials go nowhere else. */
+export const settle = (path: string, settings: Settings): GatewayRequest => ({
+  method: "POST",
+  url: settings.endpoint + path,
+  headers: { ...authorization(settings), "WP-Api-Version": VERSION, Accept: "application/json" },
+  body: new Uint8Array(0),
+  timeoutMs: TIMEOUT_MS,
+});
+
+/** Follows a link of `readPayment`: its path alone. */
 export const reverse = (path: string, settings: Settings): GatewayRequest => ({
   method: "POST",
   url: settings.endpoint + path,

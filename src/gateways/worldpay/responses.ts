@@ -82,15 +82,30 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
       return subject.mode === "charge" ? paid(body, subject, "authorized") : stored(body, subject);
     case "sentForCancellation":
       return kit.declined(cancelledFor(body), { processor: { worldpay_payment_id: paymentId(body, subject) } });
-    case "refused":
-      return refusal(kit.scalarAt(body, "refusalCode"), kit.textAt(body, "refusalDescription"), {
-        worldpay_payment_id: kit.idAt(body, ID, "paymentId"),
-      });
+    case "refused": {
+      const processor = { worldpay_payment_id: kit.idAt(body, ID, "paymentId") };
+      const said = refusal(kit.scalarAt(body, "refusalCode"), kit.textAt(body, "refusalDescription"), processor);
+      // A token can have been made of the refused card.
+      return kit.isObject(body["token"]) ? { ...said, mayBeStored: true } : said;
+    }
     case "fraudHighRisk":
       return kit.declined("fraud_suspected");
     default:
       return kit.unknown("an outcome that Worldpay does not document");
   }
+}
+
+/** The path of the link that settles a payment; undefined when there is none. */
+export function settlementPath(answer: GatewayAnswer): string | undefined {
+  const href = kit.textAt(kit.lookUpBody(answer, kit.readJson, [201]) ?? undefined, "_actions", "settlePayment", "href");
+  return /\/api\/payments\/[\w.~%=+-]{1,2048}\/settlements$/.exec(href ?? "")?.[0];
+}
+
+/** A payment that was only held, by the answer to its settlement. */
+export function readSettlement(answer: GatewayAnswer, held: Approved): Approved | Unknown {
+  if (answer.kind === "not sent" || (answer.kind === "answered" && NOT_REVERSED.has(answer.status))) return held;
+  const isSettled = kit.textAt(kit.lookUpBody(answer, kit.readJson, [202]) ?? undefined, "outcome") === "sentForSettlement";
+  return isSettled ? { ...held, capture: "captured" } : kit.unknown("whether the payment that was held is settled is not known");
 }
 
 const OTHER_SUM = "another amount or currency than asked for";
@@ -247,7 +262,7 @@ export function readEvents(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: 
   return readState(kit.textAt(body, "lastEvent"), attempt.reference, attempt, nowMs);
 }
 
-/** Statuses that say that a reversal was not taken. */
+/** Statuses that say that a reversal, or a settlement, was not taken. */
 const NOT_REVERSED = new Set([400, 401, 403, 404, 422]);
 
 export const readReversal = ({ status }: kit.Answered): kit.ReversalStep =>

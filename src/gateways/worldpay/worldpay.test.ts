@@ -187,6 +187,22 @@ describe("worldpay responses", () => {
     assert.equal(codeOf(await worldpay.tokenize(storing, ioWith([refused("41")]))), "lost_or_stolen");
   });
 
+  test("a refused card whose answer has a token is for the operator: no interface takes it out (I4)", async () => {
+    const { token } = STORED as { token?: object };
+    const body = { outcome: "refused", paymentId: "payQ1", transactionReference: REFERENCE, refusalCode: "41", token };
+    const outcome = await worldpay.tokenize(storing, ioWith([answered(201, body)]));
+    assert.partialDeepStrictEqual(outcome, { outcome: "declined", code: "lost_or_stolen", mayBeStored: true });
+    assert.equal("mayBeStored" in (await worldpay.tokenize(storing, ioWith([refused("41")]))), false);
+  });
+
+  test("a namespace that holds the card already, of an earlier delivery perhaps, is left for the next one", async () => {
+    const taken = bad(400, "bodyDoesNotMatchSchema", "$.instruction.tokenCreation.namespace");
+    const io = ioWith([taken, answered(201, STORED)]);
+    assert.equal((await worldpay.tokenize(storing, io)).outcome, "approved");
+    const of = ({ body }: { body: string }) => /"namespace":"([^"]*)"/.exec(body)?.[1];
+    assert.deepEqual(io.sent.map(of), [REFERENCE, `${REFERENCE}-2`]);
+  });
+
   test("an approval that our own rule cancelled is a refusal of the code or the postal code; fraud and 3-D Secure are refusals", async () => {
     const cancelled = (...riskFactors: object[]) => charge(answered(202, { ...PAID, outcome: "sentForCancellation", riskFactors }));
     assert.equal(codeOf(await cancelled({ type: "cvc", risk: "notMatched" })), "incorrect_cvc");
@@ -198,6 +214,32 @@ describe("worldpay responses", () => {
     );
     for (const outcome of ["3dsDeviceDataRequired", "3dsChallenged", "3dsAuthenticationFailed", "3dsUnavailable"])
       assert.equal(codeOf(await charge(answered(201, { outcome }))), "authentication_required");
+  });
+
+  test("what was only held is settled by its link, once: refused it stays held, without an answer it is in doubt", async () => {
+    const linked = (href: string) =>
+      answered(201, { ...PAID, outcome: "authorized", _actions: { settlePayment: { href, method: "POST" } } });
+    const hold = linked("https://try.access.worldpay.com/api/payments/eyJrIjoi%2F1%3D/settlements");
+    const settled = answered(202, { outcome: "sentForSettlement", _links: PAID._links });
+    const captureOf = (outcome: Outcome) => (outcome.outcome === "approved" ? outcome.capture : outcome.outcome);
+    const io = ioWith([hold, settled]);
+    assert.deepEqual(await worldpay.charge(orderOf(), io), await charge(answered(202, PAID)));
+    const [, { request, body } = assert.fail()] = io.sent;
+    assert.equal(`${request.method} ${request.url}`, "POST https://try.access.worldpay.com/api/payments/eyJrIjoi%2F1%3D/settlements");
+    assert.deepEqual([request.headers["WP-Api-Version"], request.headers["Accept"], body], ["2024-06-01", "application/json", ""]);
+    for (const refusal of [bad(400, "actionIsNotAllowed"), bad(404, "endpointNotFound")])
+      assert.equal(captureOf(await charge(hold, refusal)), "authorized");
+    for (const doubt of [LOST, answered(500, ""), answered(202, "<html>"), answered(202, { outcome: "refused" })])
+      assert.equal(captureOf(await charge(hold, doubt)), "unknown");
+    for (const href of ["https://elsewhere.example/settlements", "https://try.access.worldpay.com/api/payments/../x/settlements"]) {
+      const alone = ioWith([linked(href)]);
+      assert.equal(captureOf(await worldpay.charge(orderOf(), alone)), "authorized");
+      assert.equal(alone.sent.length, 1);
+    }
+    const storing = { ...STORED, _actions: { settlePayment: { href: "https://try.access.worldpay.com/api/payments/e/settlements" } } };
+    const kept = ioWith([answered(201, storing)]);
+    assert.equal((await worldpay.tokenize(orderOf({ mode: "tokenize", amountMinor: 0 }), kept)).outcome, "approved");
+    assert.equal(kept.sent.length, 1);
   });
 
   test("a hold is held; anything that Worldpay does not plainly say is unknown", async () => {
