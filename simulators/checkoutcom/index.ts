@@ -238,7 +238,9 @@ const STATUSES = byState(
 
 /** A payment as look-ups show it: the issuer's code stands in its actions alone. */
 function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, details: { no, members } }: Payment): object {
-  const status = refundedMinor > 0 && state !== "refunded" ? "Partially Refunded" : STATUSES[state];
+  // What becomes of the stored card changes nothing of the verification that made it.
+  const now = members["amount"] === 0 && no === null ? STATUSES.verified : STATUSES[state];
+  const status = refundedMinor > 0 && state !== "refunded" ? "Partially Refunded" : now;
   const balances = {
     total_authorized: no === null ? amountMinor : 0,
     total_voided: state === "voided" ? amountMinor : 0,

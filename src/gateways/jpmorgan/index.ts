@@ -146,5 +146,6 @@ async function lookUp(attempt: AttemptTrace, io: JpmorganIo): Promise<LookUpResu
   if (found.outcome === "pending") return kit.pending;
   const state = await follow(attempt, io, found);
   // Should a second delivery be refused for the first one's sake, the vendor may show either.
-  return kit.isDuplicate(state) ? kit.absent : state;
+  if (kit.isDuplicate(state)) return attempt.mode === "charge" ? kit.absent : kit.perhapsStored;
+  return state;
 }

@@ -341,6 +341,9 @@ describe("jpmorgan responses", () => {
     const network = (networkResponseCode: string) => ({ paymentMethodType: { card: { networkResponse: { networkResponseCode } } } });
     assert.equal(codeOf(await lookUp({ ...refused, ...network("51") })), "insufficient_funds");
     assert.equal((await lookUp({ ...refused, ...network("94") })).outcome, "absent");
+    const storing = traceOf(orderOf({ mode: "tokenize", amountMinor: 0 }), { request_id: "ours" });
+    const stored = await jpmorgan.lookUp!(storing, ioWith([answered(200, { ...STORED, ...refused, ...network("94") })]));
+    assert.deepEqual(stored, { outcome: "absent", mayBeStored: true });
     const twin = answered(200, { ...PAID, ...refused, ...network("94") });
     assert.equal((await charge(twin, twin, answered(200, PAID))).outcome, "approved");
   });

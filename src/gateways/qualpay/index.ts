@@ -71,5 +71,8 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
     responses.readPage(await io.send(requests.report(io.settings, page)), attempt, page),
   );
   if (mine === null) return kit.unknown("Qualpay did not answer the look-up, or there are too many payments to look through");
-  return kit.theStanding(kit.withoutDuplicates(mine.map((row) => responses.readRow(row, attempt))));
+  const found = kit.withoutDuplicates(mine.map((row) => responses.readRow(row, attempt)));
+  // The report has no words: of a sale that was refused as a duplicate a refused row may be just that.
+  const isTwice = attempt.notes[kit.REFUSED_AS] !== undefined;
+  return kit.theStanding(isTwice ? found.filter((one) => one.outcome !== "declined" || kit.isTakenBack(one)) : found);
 }

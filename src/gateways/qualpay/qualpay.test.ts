@@ -228,6 +228,14 @@ describe("qualpay responses", () => {
       assert.equal((await find(report(row, { ...ROW, tran_status: "H" }))).outcome, "pending");
       assert.equal(codeOf(await find(report({ ...ROW, tran_status: "D", rcode: "051" }, row))), "insufficient_funds");
     }
+    // The report has no words, and the duplicate's code is not published.
+    const unsaid = { ...twin, tran_status: "F", rcode: "113" };
+    assert.equal((await find(report(unsaid))).outcome, "absent");
+    assert.equal((await find(report(unsaid, ROW))).outcome, "approved");
+    assert.equal(codeOf(await find(report({ ...unsaid, rcode: "108" }))), "incorrect_number");
+    const other = { ...twin, tran_status: "F", rcode: "100" };
+    const asked = ioWith([refused(400, "100", "Possible duplicate transaction"), report(other), report(other, ROW)]);
+    assert.equal((await qualpay.charge(orderOf(), asked)).outcome, "approved");
     const early = ioWith([refused(402, "094"), report(twin), report(twin, ROW)]);
     assert.equal((await qualpay.charge(orderOf(), early)).outcome, "approved");
   });

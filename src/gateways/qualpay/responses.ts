@@ -150,7 +150,9 @@ export function readRow(row: kit.JsonObject, subject: Subject): LookUpResult {
   if (status === "held") return kit.pending;
   if (status === "taken back") return kit.takenBack(processor);
   if (status === undefined) return kit.unknown("a status that Qualpay does not document");
-  return kit.declined(declineOf(kit.textAt(row, "rcode") ?? "0", kit.textAt(row, "rmsg")), { processor });
+  const [rcode, rmsg] = [kit.textAt(row, "rcode") ?? "0", kit.textAt(row, "rmsg")];
+  // Of the gateway's codes that are not published one is a duplicate's.
+  return kit.declined(codeOf(rcode) === undefined ? "duplicate_transaction" : declineOf(rcode, rmsg), { processor });
 }
 
 /** A void is refused once the batch is closed. */
