@@ -95,8 +95,7 @@ const isOpen = (body: kit.JsonObject): boolean => {
 };
 
 /** An error that the vendor does not list: its own list of payments tells whether it was the end. */
-const isUnlisted = (body: kit.JsonObject): boolean =>
-  kit.textAt(body, "result_code") === "E" && codeOf(errorOf(body)) === undefined;
+const isUnlisted = (body: kit.JsonObject): boolean => kit.textAt(body, "result_code") === "E" && codeOf(errorOf(body)) === undefined;
 
 /** The answer to a sale is such an error: what it is where no payment was made is a fault of the processing. */
 export const isUnlistedError = (answer: GatewayAnswer): boolean => {
