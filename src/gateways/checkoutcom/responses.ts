@@ -204,8 +204,9 @@ export function readReversal(answer: GatewayAnswer): "done" | "accepted" | "uncl
   return answer.status === 204 ? "done" : answer.status === 202 ? "accepted" : "unclear";
 }
 
-/** Whether a stored card was taken out: one that is not there any more, by an earlier removal. */
-export const isRemoved = (answer: GatewayAnswer): boolean => answer.kind === "answered" && [204, 404].includes(answer.status);
+/** Whether a stored card was taken out: one that is not there any more, by an earlier removal. The vendor's own 404 has no body. */
+export const isRemoved = (answer: GatewayAnswer): boolean =>
+  answer.kind === "answered" && (answer.status === 204 || (answer.status === 404 && answer.body.length === 0));
 
 /** Whether a payment that was read shows that it was sent back. */
 export function isReversed(answer: GatewayAnswer): boolean {
