@@ -70,6 +70,13 @@ describe("fiserv, requests that arrive twice", () => {
     assert.equal(codeOf(await fiserv.tokenize(storing, ioWith([shutOut]))), "gateway_credentials_invalid");
   });
 
+  test("a refusal for an id of ours, which no other payment has, is a second delivery's", async () => {
+    for (const field of ["merchantTransactionId", "order.orderId"]) {
+      const error = { code: "403", message: "Request Validation Failed", details: [{ field, message: "must be unique" }] };
+      assert.equal((await charge(answered(400, { responseType: "BadRequest", error }), answered(200, SALE))).outcome, "approved", field);
+    }
+  });
+
   test("a refusal that names the request's id is a second delivery's, whatever its status", async () => {
     for (const status of [400, 401, 403, 409]) {
       const used = answered(status, { responseType: "BadRequest", error: { code: "400", message: "Duplicate Client-Request-Id" } });

@@ -37,6 +37,8 @@ const ofField = kit.textTable<DeclineCode>([
   [/expiryDate/i, "invalid_expiry"],
   [/paymentCard\.number\b/i, "incorrect_number"],
   [/postalCode/i, "incorrect_zip"],
+  // Ours, and in order: only a second delivery of the request can be refused for them.
+  [/merchantTransactionId|orderId/i, "duplicate_transaction"],
 ]);
 const ofStatus = kit.wordTable<DeclineCode>({ "401": "gateway_credentials_invalid", "403": "gateway_credentials_invalid" });
 
