@@ -132,12 +132,12 @@ const ITEMS: readonly Fault[] = [
   FAULTS.decimalPlaces(2),
   FAULTS.atLeast(0),
   FAULTS.moreThan(0),
-  FAULTS.atMost("999999.99"),
+  FAULTS.atMostOfAny("999999.99"),
   FAULTS.intType,
   FAULTS.intFromFloat,
   FAULTS.intParsing,
   FAULTS.uuid("invalid length: expected length 32 for simple format, found 3"),
-  FAULTS.value("caller must be a phone number in E.164 format"),
+  FAULTS.value("caller must be a phone number in E.164 format, such as +14155550100"),
   FAULTS.gatewayNotConfigured,
   FAULTS.callbackNotAllowed,
 ];
@@ -146,7 +146,7 @@ const ITEMS: readonly Fault[] = [
 const ITEM_ACTION: Readonly<Record<string, string>> = {
   missing: "Send the field.",
   json_invalid: "Send well-formed JSON with `Content-Type: application/json`; `loc` has the place of the fault.",
-  model_attributes_type: "Send a JSON object.",
+  model_attributes_type: "Send a JSON object; the body's with `Content-Type: application/json`.",
   string_type: "Send text in quotes, not a number or null.",
   string_unicode: "Send UTF-8 without NUL and lone surrogates.",
   string_too_long: "Shorten it; the bound counts characters, or bytes where it says so.",

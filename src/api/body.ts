@@ -34,7 +34,7 @@ export async function readJsonAndBytes(
   const bytes = await readBody(request, reply, limit);
   await beforeParsing(bytes);
   if (bytes.length === 0) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
-  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
+  if (!JSON_TYPE.test(request.headers["content-type"] ?? "")) throw new Invalid([itemAt(["body"], FAULTS.notSentAsJson)]);
   const value = parse(bytes);
   if (value === null) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
   if (typeof value !== "object" || Array.isArray(value) || value instanceof JsonNumber) {

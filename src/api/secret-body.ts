@@ -58,7 +58,7 @@ export class SecretBody {
     await this.#untilOver();
     if (this.#isTooLarge) throw new AppError("body_too_large");
     if (this.#length === 0) throw new Invalid([itemAt(["body"], FAULTS.missing)]);
-    if (!JSON_TYPE.test(headers["content-type"] ?? "")) throw new Invalid([itemAt(["body"], FAULTS.notAnObject)]);
+    if (!JSON_TYPE.test(headers["content-type"] ?? "")) throw new Invalid([itemAt(["body"], FAULTS.notSentAsJson)]);
     const start = BOM.every((byte, at) => this.#bytes![at] === byte) ? BOM.length : 0;
     return this.#bytes!.subarray(start, this.#length);
   }

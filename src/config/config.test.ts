@@ -109,7 +109,7 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ SIP_TRUNKS: "twilio,constructor" }, /^SIP_TRUNKS: /],
   [{ SIP_HOST: "0.0.0.0" }, /^SIP_PUBLIC_HOST: it must be set when SIP_HOST is 0\.0\.0\.0/],
   [{ SPEECH_READY: "17", SPEECH_WORKERS: "16" }, /^SPEECH_READY: 17 cannot be kept ready when SPEECH_WORKERS is 16\.$/],
-  [{ SIP_TLS_PORT: "5061" }, /^SIP_TLS_CERT: it must be set when SIP_TLS_PORT is\.$/],
+  [{ SIP_TLS_PORT: "5061" }, /^SIP_TLS_CERT: it must be set when SIP_TLS_PORT is\.$/m],
   [{ SIP_TLS_PORT: "5061", SIP_TLS_CERT: "/c" }, /^SIP_TLS_KEY: it must be set when SIP_TLS_PORT is\.$/],
   [{ SIP_TLS_KEY: "/k" }, /^SIP_TLS_PORT: it must be set when SIP_TLS_KEY is\.$/],
   [{ SIP_TLS_CLIENT_CA: "/ca" }, /^SIP_TLS_PORT: it must be set when SIP_TLS_CLIENT_CA is\.$/],
@@ -132,7 +132,7 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ SPEECH: "http://127.0.0.1:2700" }, /^SPEECH: /],
   [{ SPEECH_KEY: "two words" }, /^SPEECH_KEY: its value is not a key without spaces\.$/],
   [{ SHERPA_TOKENS: "a\nb" }, /^SHERPA_TOKENS: /],
-  [{ SPEECH: "sherpa" }, /^SHERPA_ENCODER: it must be set when SPEECH is sherpa\.$/],
+  [{ SPEECH: "sherpa" }, /^SHERPA_ENCODER: it must be set when SPEECH is sherpa\.$/m],
   [{ SPEECH: "sherpa", SHERPA_ENCODER: "e", SHERPA_DECODER: "d", SHERPA_JOINER: "j" }, /^SHERPA_TOKENS: it must be set/],
   [{ VOICE: "flite" }, /^VOICE: "flite" is not embedded, or the http or https address/],
   [{ VOICE: "http://user@tts.example/v1/audio/speech" }, /^VOICE: /],
@@ -181,6 +181,27 @@ for (const [env, sentence] of FAULTS) {
     );
   });
 }
+
+test("all settings that are wrong are told at once, a sentence each", () => {
+  const told = (env: Record<string, string>) => {
+    try {
+      return readConfig(env, false) && [];
+    } catch (error) {
+      return (error as Error).message.split("\n").map((sentence) => sentence.split(":")[0]);
+    }
+  };
+  const wrong = { PORT: "http", ROLES: "api,web", MASTER_KEY: "short", DATABASE_URL_FILE: join(folder, "nowhere") };
+  assert.deepEqual(told(wrong), ["PORT", "DATABASE_URL_FILE", "ROLES", "MASTER_KEY"]);
+  // What follows from one setting for another is looked at once each is right by itself.
+  assert.deepEqual(told({ ...wrong, SIP_HOST: "0.0.0.0" }), ["PORT", "DATABASE_URL_FILE", "ROLES", "MASTER_KEY"]);
+  const { DATABASE_URL } = PRODUCTION;
+  assert.deepEqual(told({ DATABASE_URL, SIP_HOST: "0.0.0.0", SIP_TLS_PORT: "5061" }), [
+    "MASTER_KEY",
+    "SIP_PUBLIC_HOST",
+    "SIP_TLS_CERT",
+    "SIP_TLS_KEY",
+  ]);
+});
 
 test("a secret may stand in a file, its last line feed is not part of it", () => {
   const file = join(folder, "key");

@@ -13,48 +13,66 @@ export interface Found {
   source: "environment" | "file" | "default";
 }
 
+const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
 
-/** Reads and checks every setting. Throws OperatorError: one sentence that names the setting and what is wrong with it. */
+/** Reads and checks every setting. Throws OperatorError: a sentence for each that is wrong, in a line of its own, that names it and says why. */
 export function readConfig(env: Environment, terminal: boolean = process.stderr.isTTY ?? false): Config {
   const context = defaultContextOf(env, terminal);
-  const settings = Object.fromEntries(
-    Object.entries(SETTINGS).map(([name, setting]) => [camelCase(name), parse(name, setting, find(env, name as SettingName, context))]),
-  ) as unknown as Config;
+  const faults: OperatorError[] = [];
+  const read = (name: SettingName) => {
+    try {
+      return parse(name, SETTINGS[name], find(env, name, context));
+    } catch (error) {
+      if (!(error instanceof OperatorError)) throw error;
+      faults.push(error);
+      return null;
+    }
+  };
+  const settings = Object.fromEntries(SETTING_NAMES.map((name) => [camelCase(name), read(name)])) as unknown as Config;
+  refuse(faults.map(({ message }) => message));
 
-  if (!context.embedded && settings.masterKey === null) {
-    throw new OperatorError("MASTER_KEY: it must be set when DATABASE_URL is; `openssl rand -base64 32` makes one.");
-  }
-  const sipPublicHost = settings.sipPublicHost ?? settings.sipHost;
-  if (ANY_ADDRESS.has(sipPublicHost)) {
-    const isUnset = settings.sipPublicHost === null;
-    throw new OperatorError(
-      isUnset
-        ? `SIP_PUBLIC_HOST: it must be set when SIP_HOST is ${settings.sipHost}: callers need one address to send to.`
-        : `SIP_PUBLIC_HOST: ${sipPublicHost} is no address that callers can send to.`,
-    );
-  }
-  checkSipTls(settings);
-  checkSherpa(settings);
-  const { speechReady, speechWorkers } = settings;
-  if (speechReady > speechWorkers)
-    throw new OperatorError(`SPEECH_READY: ${speechReady} cannot be kept ready when SPEECH_WORKERS is ${speechWorkers}.`);
+  refuse([
+    ...(!context.embedded && settings.masterKey === null
+      ? ["MASTER_KEY: it must be set when DATABASE_URL is; `openssl rand -base64 32` makes one."]
+      : []),
+    ...publicHostFaults(settings),
+    ...sipTlsFaults(settings),
+    ...sherpaFaults(settings),
+    ...speechFaults(settings),
+  ]);
   const masterKeyFiles = ["MASTER_KEY_FILE", "MASTER_KEY_PREVIOUS_FILE"].flatMap((name) => env[name] || []);
-  return { ...settings, sipPublicHost, masterKeyFiles, embedded: context.embedded };
+  return { ...settings, sipPublicHost: settings.sipPublicHost ?? settings.sipHost, masterKeyFiles, embedded: context.embedded };
 }
 
-function checkSipTls({ sipTlsPort, sipTlsCert, sipTlsKey, sipTlsClientCa }: Config): void {
+function refuse(sentences: readonly string[]): void {
+  if (sentences.length > 0) throw new OperatorError(sentences.join("\n"));
+}
+
+function publicHostFaults({ sipPublicHost, sipHost }: Config): string[] {
+  if (!ANY_ADDRESS.has(sipPublicHost ?? sipHost)) return [];
+  return [
+    sipPublicHost === null
+      ? `SIP_PUBLIC_HOST: it must be set when SIP_HOST is ${sipHost}: callers need one address to send to.`
+      : `SIP_PUBLIC_HOST: ${sipPublicHost} is no address that callers can send to.`,
+  ];
+}
+
+function sipTlsFaults({ sipTlsPort, sipTlsCert, sipTlsKey, sipTlsClientCa }: Config): string[] {
   const files = Object.entries({ SIP_TLS_CERT: sipTlsCert, SIP_TLS_KEY: sipTlsKey });
-  const [missing] = files.find(([, path]) => path === null) ?? [];
-  if (sipTlsPort !== null && missing) throw new OperatorError(`${missing}: it must be set when SIP_TLS_PORT is.`);
+  if (sipTlsPort !== null) return files.flatMap(([name, path]) => (path === null ? [`${name}: it must be set when SIP_TLS_PORT is.`] : []));
   const [set] = [...files, ["SIP_TLS_CLIENT_CA", sipTlsClientCa]].find(([, path]) => path !== null) ?? [];
-  if (sipTlsPort === null && set) throw new OperatorError(`SIP_TLS_PORT: it must be set when ${set} is.`);
+  return set ? [`SIP_TLS_PORT: it must be set when ${set} is.`] : [];
 }
 
-function checkSherpa({ speech, sherpaEncoder, sherpaDecoder, sherpaJoiner, sherpaTokens }: Config): void {
+function sherpaFaults({ speech, sherpaEncoder, sherpaDecoder, sherpaJoiner, sherpaTokens }: Config): string[] {
+  if (speech !== "sherpa") return [];
   const files = { SHERPA_ENCODER: sherpaEncoder, SHERPA_DECODER: sherpaDecoder, SHERPA_JOINER: sherpaJoiner, SHERPA_TOKENS: sherpaTokens };
-  const [missing] = Object.entries(files).find(([, path]) => path === null) ?? [];
-  if (speech === "sherpa" && missing) throw new OperatorError(`${missing}: it must be set when SPEECH is sherpa.`);
+  return Object.entries(files).flatMap(([name, path]) => (path === null ? [`${name}: it must be set when SPEECH is sherpa.`] : []));
+}
+
+function speechFaults({ speechReady, speechWorkers }: Config): string[] {
+  return speechReady > speechWorkers ? [`SPEECH_READY: ${speechReady} cannot be kept ready when SPEECH_WORKERS is ${speechWorkers}.`] : [];
 }
 
 /**
@@ -72,7 +90,9 @@ export function defaultContextOf(env: Environment, terminal: boolean): DefaultCo
   const speechWorkers = Math.max(2, Math.min(8 * availableParallelism(), Math.floor(totalmem() / 2 / 200e6)));
   const wanted = count.schema.safeParse(env["SPEECH_WORKERS"]?.trim());
   const speechReady = Math.min(2, wanted.success ? wanted.data : speechWorkers);
-  return { embedded: !textOf(env, "DATABASE_URL").text, terminal, speechWorkers, speechReady };
+  // Also where what is set cannot be used: of that the setting itself tells.
+  const embedded = !env["DATABASE_URL"]?.trim() && !env["DATABASE_URL_FILE"];
+  return { embedded, terminal, speechWorkers, speechReady };
 }
 
 /**
@@ -106,7 +126,7 @@ function readSecret(name: string, file: string): string {
   return text;
 }
 
-function parse(name: string, { kind, secret }: Setting<unknown>, { text }: Found): unknown {
+function parse(name: SettingName, { kind, secret }: Setting<unknown>, { text }: Found): unknown {
   if (text === null) return null;
   const result = kind.schema.safeParse(text);
   if (result.success) return result.data;

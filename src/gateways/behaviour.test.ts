@@ -140,6 +140,17 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
           const told = column.told?.(order) ?? order.reference;
           return (await ledger(name)).filter(({ kind, reference }) => ["refund", "void"].includes(kind) && reference === told);
         };
+        /** A network that loses the answer to whatever reverses the order's money or stored card. `before`: reversals until now. */
+        const losingReversal = async (order: Order) => {
+          const before = (await reversed(order)).length;
+          const losing = openIo(gateway);
+          const send = losing.send.bind(losing);
+          losing.send = async (request) => {
+            const answer = await send(request);
+            return (await reversed(order)).length > before ? { kind: "lost", reason: "connection reset" } : answer;
+          };
+          return { losing, before };
+        };
         describe(mode, () => {
           test("a good card is approved, the vendor holds it once, and the named fields are filled (R-400, R-201)", async () => {
             const order = newOrder(mode);
@@ -382,19 +393,25 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
           }
 
           if (gateway.void && mode === "tokenize" && !column.keepsStored) {
+            test("a page before the vendor that says 404 has taken no stored card out (I4)", async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              assert.equal((await gateway.tokenize(order, io)).outcome, "approved");
+              const paged = openIo(gateway);
+              const send = paged.send.bind(paged);
+              const page: GatewayAnswer = { kind: "answered", status: 404, headers: {}, body: Buffer.from("<html>Not Found</html>") };
+              paged.send = (request) => (request.method === "GET" ? send(request) : Promise.resolve(page));
+              const { outcome } = await gateway.void!(traceOf(order, io.notes), paged);
+              assert.equal(outcome, "unknown");
+            });
+
             test("a removal of a stored card whose own answer was lost counts as made when it is asked for again (R-422)", async () => {
               const order = newOrder(mode);
               const io = openIo(gateway);
               const stored = await gateway.tokenize(order, io);
               assert.ok(stored.outcome === "approved");
               const notes = { ...io.notes, ...stored.processor };
-              const before = (await reversed(order)).length;
-              const losing = openIo(gateway);
-              const send = losing.send.bind(losing);
-              losing.send = async (request) => {
-                const answer = await send(request);
-                return (await reversed(order)).length > before ? { kind: "lost", reason: "connection reset" } : answer;
-              };
+              const { losing, before } = await losingReversal(order);
               await gateway.void!(traceOf(order, notes), losing);
               assert.equal((await reversed(order)).length, before + 1, "nothing was removed");
               const again = await gateway.void!(traceOf(order, { ...notes, ...losing.notes }), openIo(gateway));
@@ -434,13 +451,7 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
               // As payments keep them: the outcome's ids with what was noted.
               const notes = { ...io.notes, ...charged.processor };
               if (batch === "closed") await arm(name, { kind: "settle", times: 1, path: "/" });
-              const before = (await reversed(order)).length;
-              const losing = openIo(gateway);
-              const send = losing.send.bind(losing);
-              losing.send = async (request) => {
-                const answer = await send(request);
-                return (await reversed(order)).length > before ? { kind: "lost", reason: "connection reset" } : answer;
-              };
+              const { losing, before } = await losingReversal(order);
               await gateway.void!(traceOf(order, notes), losing);
               assert.equal((await reversed(order)).length, before + 1, "nothing was reversed");
               const trace = traceOf(order, { ...notes, ...losing.notes });

@@ -38,13 +38,16 @@ export interface Configuration {
 const TRANSFER_TOOL = "go_to_payment";
 
 const AMOUNT = { type: "number", description: "What is to be paid, such as 42.50, as agreed with the caller." };
-const MEMORY = { type: "string", description: "What you need to know to go on with the conversation afterwards, at most 800 characters." };
+const MEMORY = {
+  type: "string",
+  description: "What you need to know to go on with the conversation afterwards, at most 800 characters; never card details.",
+};
 
 /** The tool that begins a payment, or that has a card stored: then there is no amount to agree on. */
 function collectTool(isStored: boolean, transfersByControl = false) {
   const description = {
     type: "string",
-    description: `What the ${isStored ? "card is stored" : "payment is"} for, at most 500 characters.`,
+    description: `What the ${isStored ? "card is stored" : "payment is"} for, at most 500 characters; never card details.`,
   };
   const why = isStored
     ? "Prepares the storing of the caller's card, once they have agreed to it."

@@ -39,6 +39,14 @@ export const DIGIT_INSERTION = 0.1;
 /** How much likelier a digit is than "double", "forty" or "fifteen": without it, "four two" of some voices is heard as "four ten". */
 export const GROUP_WEIGHT = 0.05;
 
+/**
+ * How `telephone.dict` names "oh" and the digit behind it in one word. The engine judges a word of a single sound as if silence came behind it: "six oh three"
+ * was "six four three". In a longer word each sound is judged by its neighbours.
+ */
+export const AFTER_OH = "oh_";
+/** It is as likely as two words: a weight counts 6.5 times as much as the penalty for each. */
+const AFTER_OH_WEIGHT = DIGIT_INSERTION ** (1 / 6.5);
+
 /** Silence as a word, as likely as the engine takes it between any two. */
 export const PAUSE = { word: "<sil>", weight: 0.005 };
 
@@ -170,6 +178,8 @@ export const exceptRule = (rule: DigitRule, digits: readonly number[]): DigitRul
  * "it's four eight" and "so six" stood beside "eight four eight" and "oh six".
  */
 export const PRELUDE_WEIGHT = 0.005;
+/** The same for fillers that sound like "oh": as likely as the others, "so two one three nine" stood beside "oh two one three nine" in every voice. */
+export const RARE_FILLER_WEIGHT = 0.000_15;
 /** The same for one that was broken off, and for each word that corrects it. */
 const RESTART_WEIGHT = 0.01;
 const CORRECTION_WEIGHT = 0.05;
@@ -219,14 +229,22 @@ export function digitAcceptor(
     for (const end of ends) for (const word of wordsOfDigit(digit)) add(from, stateOf(end), word);
     return ends.length > 0;
   };
+  /** "Oh" and the digit behind it as one word; after "double" and "triple" it counts so many times. */
+  const afterOhArcs = (from: number, state: string, times = 1) => {
+    for (let digit = 0; digit < 10; digit++)
+      for (const end of after(state, [...Array.from({ length: times }, () => 0), digit]))
+        for (const word of wordsOfDigit(digit)) add(from, stateOf(end), AFTER_OH + word, AFTER_OH_WEIGHT);
+  };
   /** Words that can come after `state`, which `from` stands for; `units`: one to nine among them. */
   const arcsFrom = (from: number, state: string, units = true) => {
+    afterOhArcs(from, state);
     for (let digit = 0; digit < 10; digit++) {
       if (units || digit === 0) digitArcs(from, state, digit);
       if (!groups) continue;
       for (const [word, times] of REPEATS) {
         const middle = idOf(`${word} ${state}`);
         if (digitArcs(middle, state, digit, times)) add(from, middle, word);
+        if (digit === 0) afterOhArcs(middle, state, times);
       }
       for (const teen of after(state, [1, digit])) add(from, stateOf(teen), TEEN_WORDS[digit] ?? "");
       if (digit < 2) continue;
@@ -257,9 +275,10 @@ export function digitAcceptor(
     add(START, begin, null);
     for (const phrase of phrases) addPhrase(START, FINAL, phrase, 1);
     for (const filler of prelude.fillers) addPhrase(START, START, filler, PRELUDE_WEIGHT);
+    for (const filler of prelude.rareFillers) addPhrase(START, START, filler, RARE_FILLER_WEIGHT);
     for (const introduction of prelude.introductions) addPhrase(START, begin, introduction, PRELUDE_WEIGHT);
-    for (const word of [...DIGIT_WORDS, "oh", ...others]) {
-      const weight = isSingleDigit(word) ? 1 : GROUP_WEIGHT;
+    for (const word of [...DIGIT_WORDS, "oh", ...DIGIT_WORDS.map((each) => AFTER_OH + each), ...others]) {
+      const weight = isSingleDigit(word) ? 1 : word.startsWith(AFTER_OH) ? AFTER_OH_WEIGHT : GROUP_WEIGHT;
       add(START, broken, word, weight * RESTART_WEIGHT);
       add(broken, broken, word, weight);
     }

@@ -152,7 +152,8 @@ async function loadDecoder(native: Native, scores: boolean): Promise<Decoder> {
   const words = () => {
     // The engine's get_text reads address 0 when there is no hypothesis.
     if (native._decoder_hyp(cdecoder, 0) === 0) return [];
-    return engine.get_text().split(" ").filter(Boolean);
+    // "Oh" and the digit behind it are one word of the grammar (`AFTER_OH`).
+    return engine.get_text().split(/[ _]/).filter(Boolean);
   };
 
   return {

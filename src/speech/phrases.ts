@@ -1,6 +1,6 @@
 import type { Command } from "#src/kernel/language.ts";
 import { DIGIT_WORDS, MONTH_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
-import { type Acceptor, PAUSE, PRELUDE_WEIGHT, type Row, tableAcceptor } from "./acceptor.ts";
+import { AFTER_OH, type Acceptor, PAUSE, PRELUDE_WEIGHT, RARE_FILLER_WEIGHT, type Row, tableAcceptor } from "./acceptor.ts";
 import { byLeftContext } from "./left-context.ts";
 import { DATE_PRELUDE } from "./prelude.ts";
 import { type Expiry, expiryOf } from "./spoken-numbers.ts";
@@ -17,7 +17,13 @@ const CENTURIES = ["", "twenty", "two zero", "two oh", "two thousand", "two thou
 /** How much likelier a date is than one that was broken off. */
 const BROKEN_WEIGHT = 0.01;
 
-const MONTHS = [...UNITS, ...MONTH_NUMBERS, ...after(["oh", "zero"], UNITS), ...after(["one"], ["zero", "oh", "one", "two"])];
+const MONTHS = [
+  ...UNITS,
+  ...MONTH_NUMBERS,
+  ...after(["oh", "zero"], UNITS),
+  ...UNITS.map((unit) => AFTER_OH + unit),
+  ...after(["one"], ["zero", "oh", "one", "two"]),
+];
 const YEARS = [
   ...after(["twenty", "two"], DIGIT_WORDS.slice(2)),
   ...after(["three", "four"], DIGITS),
@@ -26,7 +32,7 @@ const YEARS = [
   ...after(["thirty", "forty"], UNITS),
 ];
 
-const dateOf = (text: string) => expiryOf(text.split(" "));
+const dateOf = (text: string) => expiryOf(text.split(/[ _]/));
 
 /** What a year begins with; by itself no year is over. */
 const YEAR_BEGINNINGS = ["twenty", "two", "three", "four"];
@@ -50,6 +56,7 @@ export function expiryAcceptor(except: Expiry | null = null): Acceptor {
   return byLeftContext(
     tableAcceptor([
       ["start", "start", DATE_PRELUDE.fillers, PRELUDE_WEIGHT],
+      ["start", "start", DATE_PRELUDE.rareFillers, RARE_FILLER_WEIGHT],
       ["start", "date", DATE_PRELUDE.introductions, PRELUDE_WEIGHT],
       ["start", "date", [""]],
       ["start", "broken", [...DIGITS, ...MONTH_NUMBERS, ...MONTH_WORDS, "twenty", "thirty"], BROKEN_WEIGHT],

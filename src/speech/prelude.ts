@@ -4,6 +4,8 @@ import { isNumberWord } from "./spoken-numbers.ts";
 export interface Prelude {
   /** Any number of them. */
   fillers: readonly string[];
+  /** Fillers that sound like "oh", with which one answer in twenty begins. */
+  rareFillers: readonly string[];
   /** Right before the answer. */
   introductions: readonly string[];
   /** Between an answer that was broken off and the one that counts. */
@@ -18,11 +20,13 @@ const CORRECTIONS = list(
   "no wait, sorry, no sorry, oh sorry, let me start over, let me start again, start over, actually, i mean, hold on",
 );
 const CORRECTIONS_AFTER_PAUSE = list("no, no no, wait");
-const FILLERS = list("um, uh, er, okay, yes, sure, so, well, alright, wait, sorry, no");
+const FILLERS = list("um, uh, er, okay, yes, sure, well, alright, wait, sorry");
+const RARE_FILLERS = list("so, no");
 const INTRODUCTIONS = list("it's, it is, that's, that is, is");
 
 export const NUMBER_PRELUDE: Prelude = {
   fillers: FILLERS,
+  rareFillers: RARE_FILLERS,
   introductions: [
     ...INTRODUCTIONS,
     ...list("my number is, the number is, number is, my card number is, the card number is, my card is, the code is"),
@@ -34,6 +38,7 @@ export const NUMBER_PRELUDE: Prelude = {
 
 export const DATE_PRELUDE: Prelude = {
   fillers: FILLERS,
+  rareFillers: RARE_FILLERS,
   introductions: [
     ...INTRODUCTIONS,
     ...list("expires, expires in, it expires, it expires in, expires on, the date is, the expiration date is"),
@@ -44,7 +49,7 @@ export const DATE_PRELUDE: Prelude = {
 
 const PRELUDE_WORDS: ReadonlySet<string> = new Set(
   [NUMBER_PRELUDE, DATE_PRELUDE]
-    .flatMap(({ fillers, introductions, corrections }) => [...fillers, ...introductions, ...corrections])
+    .flatMap(({ fillers, rareFillers, introductions, corrections }) => [...fillers, ...rareFillers, ...introductions, ...corrections])
     .flatMap((phrase) => phrase.split(" "))
     .filter((word) => !isNumberWord(word)),
 );

@@ -182,6 +182,29 @@ test("a ZIP code is heard", () => {
   assert.deepEqual(recognise("zip", "nine four one oh five"), [digits("94105", WHOLE)]);
 });
 
+test('an "oh" before another digit is judged by what follows it, not as the last word (R-229)', () => {
+  assert.deepEqual(recognise("cvv", "six six oh three", { ...SPEAKERS[5], lengths: [4] }), [digits("6603", WHOLE)]);
+});
+
+test('"oh oh" is two digits, and not a long one (R-229)', () => {
+  for (const speaking of [SPEAKERS[3], SPEAKERS[4], SPEAKERS[9]])
+    assert.deepEqual(
+      recognise("cvv", "one oh oh five", { ...speaking, lengths: [4] }).map((result) => result.kind === "digits" && result.digits.join("")),
+      ["1005"],
+    );
+});
+
+test('a code that begins with "oh" is not one after "so" (R-229)', () => {
+  for (const speaking of [SPEAKERS[1], SPEAKERS[3], SPEAKERS[7]])
+    assert.deepEqual(recognise("cvv", "oh seven two", { ...speaking, lengths: [3] }), [digits("072", WHOLE)]);
+});
+
+test('a ZIP code after "so" has no zero for it (R-229)', () => {
+  for (const speaking of [SPEAKERS[1], SPEAKERS[4], SPEAKERS[7]])
+    for (const result of recognise("zip", "so nine four one three five", { ...speaking, lengths: [5] }))
+      assert.ok(result.kind !== "digits" || !result.certain || result.digits.join("") === "94135");
+});
+
 test("yes and no are heard in the words that the prompt asks for, and half of an answer is none", () => {
   assert.deepEqual(recognise("yes_no", "yes that's right"), [{ kind: "yes" }]);
   assert.deepEqual(recognise("yes_no", "no that's wrong"), [{ kind: "no" }]);

@@ -67,9 +67,10 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
       'In units of the project\'s currency, not in cents: `49.95` or `"49.95"`. More than 0 to charge; may be 0 to store a card. A fraction of a cent is refused, or rounded where the operator chose so.',
     mode: SESSION_FIELDS.mode,
     gateway: "Must be configured on the project for the key's mode. `webhook` forwards the card to your own endpoint.",
-    description: "For the gateway's records and yours. Not spoken.",
+    description: "For the gateway's records and yours. Not spoken. No card data: it is kept as sent.",
     callback: "Where the caller goes after the payment: an E.164 number or a SIP URI that the project allows.",
-    memory: "Context for whoever takes the caller back, handed over with the call; at most 16 KiB of UTF-8.",
+    memory:
+      "Context for whoever takes the caller back, handed over with the call; at most 16 KiB of UTF-8. No card data: it is kept as sent.",
     stripe_account: "Gateway `stripe` in platform mode: the connected account to charge or store on.",
     billing_address: "For the gateway's address check. Used by gateway `authorizenet`, ignored by the others.",
   },
@@ -128,7 +129,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     amount_cents: "In whole minor units of the project's currency: 4995 is $49.95. May be 0 to store a card.",
     gateway: "Must be configured on the project for the key's mode.",
     mode: SESSION_FIELDS.mode,
-    description: "For the gateway's records and yours.",
+    description: "For the gateway's records and yours. No card data: it is kept as sent.",
     stripe_account: "Gateway `stripe` in platform mode: the connected account to charge or store on.",
   },
   WidgetSessionCreateResponse: {

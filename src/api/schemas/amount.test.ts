@@ -110,6 +110,24 @@ test("a currency without decimals takes whole amounts only (R-115)", async () =>
   assert.equal(await send("1000000", { project: "yen" }), "less_than_equal");
 });
 
+test("what is said of too large an amount is true of a currency without decimals too, also before the currency is known (R-114)", async () => {
+  const most = async (path: string, fields: object) => {
+    const response = await api.call("POST", path, { body: JSON.stringify({ ...fields, project: "yen" }) });
+    const [item] = response.json<{ detail: { type: string; msg: string }[] }>().detail;
+    return [
+      item?.type,
+      /(\S+) in a currency without decimals|equal to (\S+)$/
+        .exec(item?.msg ?? "")
+        ?.slice(1)
+        .join(""),
+    ];
+  };
+  const widget = { gateway: "stripe", mode: "charge" };
+  assert.deepEqual(await most("/v1/sessions", { ...BODY, amount: 1_000_000 }), ["less_than_equal", "999999"]);
+  assert.deepEqual(await most("/v1/widget-sessions", { ...widget, amount_cents: 100_000_000 }), ["less_than_equal", "999999"]);
+  assert.deepEqual(await most("/v1/widget-sessions", { ...widget, amount_cents: 1_000_000 }), ["less_than_equal", "999999"]);
+});
+
 test("every whole number of cents arrives exactly, as number and as text (R-113)", () => {
   for (let cents = 1; cents <= 99_999_999; cents += cents < 100_000 ? 1 : 99_991) {
     for (const input of [new JsonNumber(String(cents / 100)), (cents / 100).toFixed(2)]) {

@@ -23,7 +23,7 @@ export const amountField = field<Amount>(SHOWN, (input) => {
   if (amount instanceof Fault) return amount;
   if (amount.decimal.negative && amount.decimal.digits > 0n) return FAULTS.atLeast(0);
   const cents = toMinor(amount.decimal, "USD", amount.noise);
-  return cents === "range" || (cents !== "fraction" && cents > CEILING) ? FAULTS.atMost("999999.99") : amount;
+  return cents === "range" || (cents !== "fraction" && cents > CEILING) ? FAULTS.atMostOfAny("999999.99") : amount;
 });
 
 function fromNumber(token: string): Amount | Fault {

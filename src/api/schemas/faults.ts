@@ -46,11 +46,14 @@ function alternatives(values: readonly string[]): string {
   return quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`;
 }
 
+const NOT_AN_OBJECT = "Input should be a valid dictionary or object to extract fields from";
+
 /** Every fault that a field can have. Functions where the words carry a bound. */
 export const FAULTS = {
   missing: new Fault("missing", "Field required"),
   jsonInvalid: new Fault("json_invalid", "JSON decode error"),
-  notAnObject: new Fault("model_attributes_type", "Input should be a valid dictionary or object to extract fields from"),
+  notAnObject: new Fault("model_attributes_type", NOT_AN_OBJECT),
+  notSentAsJson: new Fault("model_attributes_type", `${NOT_AN_OBJECT}, sent with Content-Type: application/json`),
   stringType: new Fault("string_type", "Input should be a valid string"),
   stringUnicode: new Fault("string_unicode", "Input should be a valid string, unable to parse raw data as a unicode string"),
   tooLong: (max: number) => new Fault("string_too_long", `String should have at most ${count(max, "character")}`),
@@ -65,12 +68,17 @@ export const FAULTS = {
   atLeast: (bound: number) => new Fault("greater_than_equal", `Input should be greater than or equal to ${bound}`),
   moreThan: (bound: number) => new Fault("greater_than", `Input should be greater than ${bound}`),
   atMost: (bound: string | number) => new Fault("less_than_equal", `Input should be less than or equal to ${bound}`),
+  /** Before the currency is known (R-114); `bound` is that of two decimals. */
+  atMostOfAny: (bound: string | number) => FAULTS.atMost(`${bound}, or to 999999 in a currency without decimals`),
   intType: new Fault("int_type", "Input should be a valid integer"),
   intFromFloat: new Fault("int_from_float", "Input should be a valid integer, got a number with a fractional part"),
   intParsing: new Fault("int_parsing", "Input should be a valid integer, unable to parse string as an integer"),
   uuid: (why: string) => new Fault("uuid_parsing", `Input should be a valid UUID, ${why}`),
   value: (why: string) => new Fault("value_error", `Value error, ${why}`),
-  callback: new Fault("value_error", "Value error, callback must be a phone number in E.164 format or a SIP URI"),
+  callback: new Fault(
+    "value_error",
+    "Value error, callback must be a phone number in E.164 format or a SIP URI, such as +14155550100 or sip:agent@example.com",
+  ),
   gatewayNotConfigured: new Fault("gateway_not_configured", "The gateway is not configured on the project for this key's mode"),
   callbackNotAllowed: new Fault("callback_not_allowed", "The project does not allow transfers to this destination"),
 } as const;

@@ -11,7 +11,7 @@ import { uuidFault } from "./uuid.ts";
 
 /** SessionCreate and what else /v1/sessions takes (docs/interface.md, SessionCreate). Optional fields take null for missing. */
 
-const CALLER = FAULTS.value("caller must be a phone number in E.164 format");
+const CALLER = FAULTS.value("caller must be a phone number in E.164 format, such as +14155550100");
 const E164 = { description: "Phone number in E.164 format, such as +14155550100." };
 export const STRIPE_ACCOUNT_ID = /^acct_[A-Za-z0-9]+$/;
 const MEMORY_BYTES = 16 * 1024;

@@ -23,7 +23,7 @@ const amountCents = field({ type: "integer", minimum: 0, maximum: CEILING }, (in
   const whole = decimal === null ? "range" : toMinor(decimal, "JPY");
   if (whole === "fraction") return FAULTS.intFromFloat;
   if (decimal?.negative && decimal.digits > 0n) return FAULTS.atLeast(0);
-  return whole === "range" || whole > CEILING ? FAULTS.atMost(CEILING) : whole;
+  return whole === "range" || whole > CEILING ? FAULTS.atMostOfAny(CEILING) : whole;
 });
 
 const gateway = textField<GatewayName>(

@@ -340,6 +340,18 @@ for (const [what, env] of [
   });
 }
 
+test("each of several wrong settings is a finding of its own", () => {
+  const settingsFault = "PORT: x is not a port.\nROLES: y is not a list.";
+  const told = examine(facts({ rest: { settingsFault, config: null, host: null, database: null } }));
+  assert.deepEqual(
+    told.filter(({ level }) => level === "fail").map(({ check, text }) => [check, text]),
+    [
+      ["settings", "PORT: x is not a port."],
+      ["settings", "ROLES: y is not a list."],
+    ],
+  );
+});
+
 test("what stops a start with live keys is no fault with test keys alone (R-440)", () => {
   const env = { MASTER_KEY: base64(new Uint8Array(32)), LOG_LEVEL: "debug", BASE_URL: "http://pay.example" };
   const failed = examine(facts({ env, installation: NO_LIVE, host: { keyFilesInCheckout: ["./key"] } })).filter(

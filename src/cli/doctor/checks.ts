@@ -45,9 +45,9 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
       : [fail(`Node.js ${node}, where ${NODE_MAJOR} is needed`, "run npm ci, which installs the pinned one")],
 
   settings: ({ settingsFault, misspelt, config }) => [
-    settingsFault === null
-      ? ok(`${config?.embedded === false ? "PostgreSQL" : "embedded database"}, roles ${config?.roles.join(", ")}`)
-      : fail(settingsFault, "set it right; npm start -- --help lists the settings"),
+    ...(settingsFault === null
+      ? [ok(`${config?.embedded === false ? "PostgreSQL" : "embedded database"}, roles ${config?.roles.join(", ")}`)]
+      : settingsFault.split("\n").map((sentence) => fail(sentence, "set it right; npm start -- --help lists the settings"))),
     ...misspelt.map(({ name, meant }) =>
       warn(`${name} is no setting and is passed over`, `name it ${meant}, if it is meant for this service`),
     ),

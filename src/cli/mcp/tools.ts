@@ -61,12 +61,18 @@ const create = tool({
       .describe('In the main unit of the project\'s currency, as text: "49.95". More than 0 to charge; 0 is allowed to tokenize.'),
     mode: z.enum(MODES).describe("charge: take the money. tokenize: store the card for later."),
     gateway: z.string().describe("One of the gateways that list_projects shows for the project."),
-    description: z.string().optional().describe("What is paid for, at most 500 characters. The gateway may get it: no personal data."),
+    description: z
+      .string()
+      .optional()
+      .describe("What is paid for, at most 500 characters. The gateway may get it: no personal data, never card details."),
     callback: z
       .string()
       .optional()
       .describe("Where the caller is taken back to afterwards: a telephone number or SIP URI that the project allows."),
-    memory: z.string().optional().describe("Text of yours that comes back with the session and the transfer, at most 16 KiB."),
+    memory: z
+      .string()
+      .optional()
+      .describe("Text of yours that comes back with the session and the transfer, at most 16 KiB; never card details."),
     stripe_account: z.string().optional().describe("Connected account, acct_..., where the gateway has such."),
     billing_address: z
       .strictObject({

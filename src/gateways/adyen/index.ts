@@ -130,7 +130,7 @@ async function removeStored(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
   if (ids === null) return kit.unknown("what there is to remove is not known");
   for (const id of ids) {
     const answer = await io.send(requests.deleteStored(attempt, io.settings, account, id));
-    if (answer.kind !== "answered" || ![200, 204, 404].includes(answer.status)) return kit.unknown("the stored card could not be removed");
+    if (answer.kind !== "answered" || !kit.isGone(answer)) return kit.unknown("the stored card could not be removed");
   }
   return { outcome: ids.length > 0 ? "voided" : "nothing to void" };
 }

@@ -391,6 +391,15 @@ describe("authorizenet, lost answers", () => {
     // E00049: a database operation timed out. E00062 and E00063: a service behind the gateway broke down. Neither says before what.
     for (const code of ["E00001", "E00049", "E00062", "E00063"])
       assert.equal((await charge(answer(error(code, "An error occurred during processing.")))).outcome, "unknown", code);
+    // What it meant counts when nothing is found; a breakdown is the gateway's, as an absence is.
+    const refusedAs = async (given: GatewayAnswer) => {
+      const io = ioWith(() => given);
+      await gateway.charge(orderOf(), io);
+      return io.notes["refused_as"];
+    };
+    for (const reason of ["36", "50", "52", "152"])
+      assert.equal(await refusedAs(refused(reason, { responseCode: "3" }, error("E00027"))), "processing_error");
+    for (const given of [answer(error("E00001")), refused("2"), paid(), LOST]) assert.equal(await refusedAs(given), undefined);
     assert.equal((await store(answer(error("E00039", "A duplicate record with ID 35959426 already exists.")))).outcome, "unknown");
   });
 });

@@ -221,6 +221,12 @@ function readDecline(transaction: kit.JsonObject): Declined | Unknown {
   return { ...kit.declined(code, { message, ...helped(reason) }), processor: processorOf(transaction, 1) };
 }
 
+/** What a failure after an approval means once it is known that nothing came of it. */
+export function ifNothingWasMade(answer: GatewayAnswer, subject: Subject): DeclineCode | undefined {
+  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
+  return UNCLEAR.includes(kit.textAt(transaction, "errors", 0, "errorCode") ?? "") ? "processing_error" : undefined;
+}
+
 /** The answer to creating a customer profile. */
 export function readStored(answer: GatewayAnswer, subject: Subject): Approved | Declined | Unknown {
   const body = bodyOf(answer, subject);

@@ -153,7 +153,7 @@ async function verified(subject: kit.Noted<Subject>, io: Io, held: Outcome, { cu
 async function isRemoved(io: Io, customer: string, source: string | undefined): Promise<boolean> {
   if (source === undefined) return false;
   const answer = await kit.ask(io, requests.deleteSource(io.settings, customer, source));
-  return answer !== null && [200, 204, 404].includes(answer.status);
+  return answer !== null && kit.isGone(answer);
 }
 
 /** What is found of the attempt, and its notes with the key that the next refund has. */

@@ -324,6 +324,12 @@ describe("ecommpay responses", () => {
         assert.equal(outcome.outcome, "approved", `${http} ${code}`);
       }
     }
+    const never = ioWith(
+      () => refused("3061"),
+      () => refused("501", 200),
+    );
+    assert.equal((await ecommpay.charge(orderOf(), never)).outcome, "unknown");
+    assert.deepEqual(never.notes, { refused_as: "processing_error" }, "what it is when the payment never appears");
     assert.equal(codeOf(await charge(() => declined("501"))), "processing_error");
   });
 

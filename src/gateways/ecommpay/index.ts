@@ -81,8 +81,10 @@ const notKept = ({ processor }: { processor: Declined["processor"] }) =>
 async function follow(order: Order, io: Io, payerIp: string): Promise<Settled> {
   const begunMs = io.clock.monotonic();
   const trace = { ...order, startedAtMs: io.clock.now() };
-  const queued = responses.readQueued(await io.send(requests.pay(order, io.settings, payerIp)));
+  const answer = await io.send(requests.pay(order, io.settings, payerIp));
+  const queued = responses.readQueued(answer);
   if (queued.outcome === "declined") return queued;
+  if (responses.isFault(answer)) await io.note({ [kit.REFUSED_AS]: "processing_error" });
   let sentMs = io.clock.monotonic();
   const state = await kit.poll(io, async () => {
     const seen = await stateOf(trace, io);

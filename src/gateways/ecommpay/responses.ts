@@ -74,6 +74,12 @@ export function readQueued(answer: GatewayAnswer): Declined | Unknown | { outcom
   return kit.declined(codeOf(code) ?? "processing_error", { message });
 }
 
+/** An internal error of the vendor: it counts where the payment never appears. */
+export function isFault(answer: GatewayAnswer): boolean {
+  const body = answer.kind === "answered" ? kit.readJson(answer.body) : null;
+  return body !== null && errorIn(body).code === FAULT;
+}
+
 /** What the answer to a refund says: it is in the queue, refused, or nothing certain, as a duplicate. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
   const said = readQueued(answer);

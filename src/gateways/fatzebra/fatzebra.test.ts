@@ -182,7 +182,7 @@ describe("fatzebra responses", () => {
         const io = ioWith([wrong([text], { response_code: "99", id: ID, successful: false, message: null })]);
         assert.equal((await fatzebra[order.mode](order, io)).outcome, "unknown", text);
         // Reconciliation ends an attempt that is proven absent by this note.
-        assert.equal(io.notes["refused_as"], ours === "processing_error" ? undefined : ours);
+        assert.equal(io.notes["refused_as"], ours);
         const trace = traceOf(order, io.notes);
         const failed = refused("99", { id: ID, message: null });
         assert.equal(codeOf(await fatzebra.lookUp!(trace, ioWith([failed]))), ours, text);

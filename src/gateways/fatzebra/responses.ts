@@ -160,7 +160,8 @@ const codeOfErrors = (message: string): DeclineCode | undefined =>
 /** What the errors' texts mean beside the code of a fault: a refused field may come with one, and has to be looked up first. */
 export function refusedField(answer: GatewayAnswer): DeclineCode | undefined {
   const body = (answer.kind === "answered" && kit.readJson(answer.body)) || undefined;
-  return LEFT_OPEN.has(kit.scalarAt(body, "response", "response_code")) ? codeOfErrors(errorsIn(body)) : undefined;
+  const code = kit.scalarAt(body, "response", "response_code");
+  return LEFT_OPEN.has(code) ? (codeOfErrors(errorsIn(body)) ?? codeOf(code)) : undefined;
 }
 
 /** The answer to storing a card, which moves nothing: what is unclear may be asked again. */

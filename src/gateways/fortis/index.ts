@@ -120,5 +120,5 @@ async function removeToken({ notes }: AttemptTrace, io: Io): Promise<VoidResult>
   const { token: before, fortis_token_id: token = before } = notes;
   if (token === undefined) return kit.perhapsStored;
   const answer = await kit.ask(io, requests.deleteToken(io.settings, token));
-  return answer?.status === 204 || answer?.status === 404 ? { outcome: "voided" } : kit.unknown("the stored card could not be removed");
+  return answer !== null && kit.isGone(answer) ? { outcome: "voided" } : kit.unknown("the stored card could not be removed");
 }

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { answered, settingsOf, testIo } from "../testing.ts";
 import type { GatewayAnswer } from "../contract.ts";
-import { refundOnce, voidElseRefund } from "./index.ts";
+import { isGone, refundOnce, voidElseRefund } from "./index.ts";
 import type { Answered, ReversalStep } from "./index.ts";
 
 const LOST: GatewayAnswer = { kind: "lost", reason: "reset" };
@@ -88,4 +88,16 @@ describe("a void, else a refund", () => {
     await assert.rejects(refundOnce(io, () => io.send(request("refund")()), read, {}));
     assert.equal(io.sent.length, 0);
   });
+});
+
+test("a stored card is gone where the vendor says so; a page before it says nothing (I4)", () => {
+  const gone = (status: number, body: unknown) => {
+    const answer = answered(status, body);
+    return answer.kind === "answered" && isGone(answer);
+  };
+  assert.deepEqual([gone(204, ""), gone(200, { deleted: true }), gone(404, { error: {} })], [true, true, true]);
+  assert.deepEqual(
+    [gone(200, "<html>"), gone(404, "<html>"), gone(404, ""), gone(401, {}), gone(500, {})],
+    [false, false, false, false, false],
+  );
 });

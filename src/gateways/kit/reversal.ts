@@ -1,4 +1,5 @@
 import type { Approved, AttemptTrace, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
+import { readJson } from "./json.ts";
 import { unknown } from "./outcomes.ts";
 import type { Answered } from "./triage.ts";
 
@@ -12,6 +13,11 @@ export async function reversal(found: LookUpResult, reverse: (approved: Approved
     return found.mayBeStored ? unknown("the refused card could not be removed") : { outcome: "nothing to void" };
   if (found.outcome !== "approved") return unknown("what there is to void is not known");
   return (await reverse(found)) ? { outcome: "voided" } : unknown("the payment could not be voided");
+}
+
+/** Whether a stored card is gone: taken out by this request, or not there in the vendor's own words. A page before the vendor says 404 as well. */
+export function isGone({ status, body }: Answered): boolean {
+  return status === 204 || ((status === 200 || status === 404) && readJson(body) !== null);
 }
 
 /** `none left`: the vendor says of the payment itself that nothing of it can be sent back, perhaps because it was. */

@@ -105,7 +105,7 @@ async function removeCards(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
   if (cards === null) return kit.unknown("what there is to remove is not known");
   for (const id of cards) {
     const answer = await send(io, (token) => requests.deleteCard(attempt, io.settings, token, id));
-    const gone = !kit.isOutcome(answer) && answer.kind === "answered" && [200, 204, 404].includes(answer.status);
+    const gone = !kit.isOutcome(answer) && answer.kind === "answered" && kit.isGone(answer);
     if (!gone) return kit.unknown("the stored card could not be removed");
   }
   return { outcome: cards.length > 0 ? "voided" : "nothing to void" };

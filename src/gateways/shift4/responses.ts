@@ -100,7 +100,7 @@ const isSuccessful = (refund: kit.JsonObject | null): boolean => kit.textAt(refu
 export const isSentBack = (answer: kit.Answered | null): boolean => answer?.status === 200 && isSuccessful(kit.readJson(answer.body));
 
 /** Whether a customer was removed, or is not there any more. */
-export const isRemoved = (answer: kit.Answered | null): boolean => answer?.status === 200 || answer?.status === 404;
+export const isRemoved = (answer: kit.Answered | null): boolean => answer !== null && kit.isGone(answer);
 
 function declineOf(code: string | undefined, issuer: string | undefined): DeclineCode {
   const known = codeOf(code) ?? "card_declined";

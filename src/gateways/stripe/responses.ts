@@ -157,8 +157,9 @@ export function isCancelled(answer: kit.Answered | null): boolean {
 }
 
 /** Whether a refund was made or is on its way, a hold was cancelled, or a customer deleted; what was refunded before is back as well. */
-export function isReversed({ status, body: bytes }: kit.Answered, mode: Subject["mode"]): boolean {
-  if (mode === "tokenize") return status === 200 || status === 404;
+export function isReversed(answer: kit.Answered, mode: Subject["mode"]): boolean {
+  if (mode === "tokenize") return kit.isGone(answer);
+  const { status, body: bytes } = answer;
   const body = kit.readJson(bytes);
   if (status === 400) return kit.textAt(body, "error", "code") === "charge_already_refunded";
   const done = kit.textAt(body, "object") === "refund" ? ["succeeded", "pending"] : ["canceled"];

@@ -56,7 +56,9 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const amount = kit.unrefused(requests.usaepayAmount(order));
-  const state = responses.readPayment(await io.send(requests.sale(order, io.settings, io, amount)), order);
+  const answer = await io.send(requests.sale(order, io.settings, io, amount));
+  if (responses.isUnlistedError(answer)) await io.note({ [kit.REFUSED_AS]: "processing_error" });
+  const state = responses.readPayment(answer, order);
   if (state.outcome !== "partial") return state;
   await io.note({ refnum: state.refnum });
   return kit.releasedFirst(kit.declined("card_declined", { reason: "only a part was approved; it was voided" }), async () => {

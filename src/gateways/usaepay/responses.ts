@@ -59,10 +59,8 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
   if (body["invoice"] !== "" && kit.saysOther(body, invoiceOf(subject), "invoice") && !isFolded(body))
     return kit.unknown("the answer to another request");
-  // Of an error that the vendor does not list, its own list of payments tells whether it was the end.
-  const isUnlisted = result === "E" && codeOf(errorOf(body)) === undefined;
   if (result === undefined || REFUSED.has(result))
-    return isOpen(body) || isUnlisted ? kit.unknown("a fault behind the gateway") : refusal(status, body);
+    return isOpen(body) || isUnlisted(body) ? kit.unknown("a fault behind the gateway") : refusal(status, body);
   if (status !== 200 || (result !== "A" && result !== "P")) return kit.unknown("a result that USAePay does not document");
   if (refnum === undefined) return kit.unknown("approved without a reference number");
   if (result === "P") return { outcome: "partial", refnum };
@@ -94,6 +92,15 @@ const errorOf = (body: kit.JsonObject | null) =>
 const isOpen = (body: kit.JsonObject): boolean => {
   const code = errorOf(body);
   return NOT_KNOWN.has(code ?? "") || (code === undefined && kit.textAt(body, "result_code") === "E");
+};
+
+/** An error that the vendor does not list: its own list of payments tells whether it was the end. */
+const isUnlisted = (body: kit.JsonObject): boolean => kit.textAt(body, "result_code") === "E" && codeOf(errorOf(body)) === undefined;
+
+/** The answer to a sale is such an error: what it is where no payment was made is a fault of the processing. */
+export const isUnlistedError = (answer: GatewayAnswer): boolean => {
+  const body = kit.lookUpBody(answer, kit.readJson);
+  return body !== null && isUnlisted(body);
 };
 
 /** Who may not ask is told by the status alone; a body without any of the vendor's words is none of its refusals. */

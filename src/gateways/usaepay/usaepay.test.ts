@@ -168,6 +168,9 @@ describe("usaepay responses", () => {
     }
     assert.equal(codeOf(await charge(refused("99999"))), "card_declined");
     assert.equal(codeOf(await charge(refused("99999", "E"))), "unknown", "an error that the vendor does not list may follow a yes");
+    const unlisted = ioWith([refused("99999", "E")]);
+    await usaepay.charge(orderOf(), unlisted);
+    assert.deepEqual(unlisted.notes, { refused_as: "processing_error" }, "what it is when nothing was made");
     assert.equal(codeOf(await charge(refused("99999", "V"))), "authentication_required");
     assert.equal(codeOf(await charge(refused("99999", "D", { cvc: { result_code: "N" } }))), "incorrect_cvc");
   });

@@ -313,6 +313,31 @@ test(
   },
 );
 
+test(
+  "a server that takes no connection counts as unavailable, whatever its reason, and serves again once it takes one (R-030)",
+  { skip: !server && "needs TEST_DATABASE_URL" },
+  async () => {
+    const { url, drop } = await createDatabase(server!);
+    const name = new URL(url).pathname.slice(1);
+    const admin = new Client({ connectionString: server });
+    await admin.connect();
+    const closed = await openPostgres(url, silentLog);
+    await admin.query(`alter database ${name} allow_connections false`);
+    await admin.query("select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1", [name]);
+    // The first may still have a connection that has ended.
+    await sql`select 1`.execute(closed.db).catch(() => {});
+    await assert.rejects(
+      sql`select 1`.execute(closed.db),
+      (error) => isDatabaseUnavailable(error) && (error as { code?: unknown }).code === "55000",
+    );
+    await admin.query(`alter database ${name} allow_connections true`);
+    await sql`select 1`.execute(closed.db);
+    await closed.close();
+    await admin.end();
+    await drop();
+  },
+);
+
 test("a database that has refused a write for want of space is not ready until it takes such a write again (R-056)", async () => {
   assert.equal(await database.ping(5000), true);
   // A full disk as it is told: whatever needs new pages is refused, what is changed in place is not.

@@ -72,9 +72,21 @@ export function isDataError(error: unknown): boolean {
   return typeof code === "string" && code.startsWith("22");
 }
 
+/** The server took no connection, for whatever reason: nothing was asked of it. `code` is what it said. */
+export class NotConnected extends Error {
+  readonly code: unknown;
+
+  constructor(cause: unknown) {
+    super("the database took no connection", { cause });
+    this.name = "NotConnected";
+    this.code = (cause as { code?: unknown }).code;
+  }
+}
+
 /** True when `error` says that the database cannot be reached, as opposed to having refused the query (R-030: HTTP 503). */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error instanceof NotConnected) return true;
   if (error instanceof AggregateError && error.errors.some(isDatabaseUnavailable)) return true;
   const code = (error as { code?: unknown }).code;
   if (typeof code === "string" && (UNAVAILABLE_STATES.test(code) || UNAVAILABLE_CODES.has(code))) return true;

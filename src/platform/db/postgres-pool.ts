@@ -1,7 +1,7 @@
 import type { PostgresPoolClient } from "kysely";
 import { Pool, type PoolClient, type PoolConfig } from "pg";
 import type { Log } from "../log.ts";
-import { READ_ONLY } from "./database.ts";
+import { NotConnected, READ_ONLY } from "./database.ts";
 import type { DiskSpace } from "./disk-space.ts";
 import { preparedName } from "./statement.ts";
 
@@ -42,7 +42,9 @@ export function openPool(config: PoolConfig, log: Log, space: DiskSpace): { pool
   });
 
   async function connect(): Promise<PostgresPoolClient> {
-    const client = await pool.connect();
+    const client = await pool.connect().catch((cause: unknown) => {
+      throw new NotConnected(cause);
+    });
     if (openedIn.get(client) === era) return watched(client);
     client.release(true);
     return await connect();
