@@ -311,6 +311,25 @@ describe("adyen responses", () => {
     }
   });
 
+  test("an approval of our reference under a status that is none is noted, so that it can be sent back by its pspReference", async () => {
+    for (const status of [202, 302, 400, 422, 500, 503]) {
+      const io = ioWith([answered(status, AUTHORISED)]);
+      assert.equal((await adyen.charge(orderOf(), io)).outcome, "unknown", String(status));
+      assert.deepEqual(io.notes, { adyen_psp_reference: PSP }, String(status));
+      const back = ioWith([RECEIVED]);
+      assert.equal((await adyen.void!(traceOf(orderOf(), io.notes), back)).outcome, "voided");
+      assert.match(back.sent[0]?.request.url ?? "", new RegExp(`/payments/${PSP}/reversals$`));
+    }
+    for (const answer of [
+      { ...AUTHORISED, merchantReference: "another" },
+      { ...AUTHORISED, resultCode: "Refused" },
+    ]) {
+      const io = ioWith([answered(500, answer)]);
+      assert.equal((await adyen.charge(orderOf(), io)).outcome, "unknown");
+      assert.deepEqual(io.notes, {});
+    }
+  });
+
   test("an approval names this payment and this sum, where it names any, in no odd form", async () => {
     const odd = [
       { merchantReference: [`${SESSION}-1`] },

@@ -1,4 +1,4 @@
-import type { AttemptTrace, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AttemptTrace, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -71,9 +71,20 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 }
 
 /** Sends a payment until its answer is final. Whose account it is on is written down first, where there are two; what stands for another sum, too. */
-async function send(order: Order, io: Io, build: kit.Try): Promise<Exclude<responses.PaymentState, { outcome: "another sum" }>> {
+async function send(
+  order: Order,
+  io: Io,
+  build: () => GatewayRequest,
+): Promise<Exclude<responses.PaymentState, { outcome: "another sum" }>> {
   if (io.settings.credentials.moto_merchant_account) await io.note({ merchant_account: requests.merchantAccount(order, io.settings) });
-  const answer = await kit.sendWithKey(io, build, { effect: "money", judge: responses.judge });
+  const attempt = async () => {
+    const answer = await io.send(build());
+    const standing = responses.standingOf(answer, order);
+    // Where it cannot be written the request is made again all the same.
+    if (standing !== undefined) await io.note({ adyen_psp_reference: standing }).catch(() => {});
+    return answer;
+  };
+  const answer = await kit.sendWithKey(io, attempt, { effect: "money", judge: responses.judge });
   const state = kit.isOutcome(answer) ? answer : responses.readPayment(answer, order);
   if (state.outcome !== "another sum") return state;
   await io.note({ adyen_psp_reference: state.pspReference });

@@ -66,6 +66,14 @@ export function judge(answer: kit.Answered): kit.Repeat {
 /** Adyen's name for what was asked, in errors too. */
 export const pspReferenceOf = ({ body }: kit.Answered): string | undefined => kit.idAt(kit.readJson(body), ID, "pspReference");
 
+/** The pspReference of what an answer shows to be authorised for us, though its status is no success: it may stand, and is to be sent back. */
+export function standingOf(answer: GatewayAnswer, { reference }: Subject): string | undefined {
+  if (answer.kind !== "answered" || answer.status === 200) return undefined;
+  const body = kit.readJson(answer.body);
+  const isOurs = APPROVING.has(kit.textAt(body, "resultCode")) && kit.textAt(body, "merchantReference") === reference;
+  return isOurs ? kit.idAt(body, ID, "pspReference") : undefined;
+}
+
 /** The answer to a payment. Refusals are 200 like approvals; an error object tells that nothing was processed. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): PaymentState {
   const approves = (body: kit.JsonObject) => APPROVING.has(kit.textAt(body, "resultCode"));

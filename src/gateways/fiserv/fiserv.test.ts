@@ -50,6 +50,44 @@ function ioWith(answers: readonly GatewayAnswer[], changes: Partial<GatewaySetti
 const charge = (...answers: GatewayAnswer[]): Promise<Outcome> => fiserv.charge(orderOf(), ioWith(answers));
 const codeOf = (outcome: { outcome: string; code?: string }) => (outcome.outcome === "declined" ? outcome.code : outcome.outcome);
 
+describe("fiserv, requests that arrive twice", () => {
+  const shutOut = answered(401, { responseType: "Unauthenticated", error: { code: "401", message: "Unauthorized" } });
+  const none = answered(404, { responseType: "NotFound", error: { code: "404", message: "no" } });
+
+  test("keys that are good for a look-up and refused with the payment are not wrong: it may have arrived before (R-422)", async () => {
+    assert.equal((await charge(shutOut, answered(200, SALE))).outcome, "approved");
+    const io = ioWith([shutOut, none]);
+    assert.equal((await fiserv.charge(orderOf(), io)).outcome, "unknown");
+    assert.equal(io.notes["refused_as"], "gateway_credentials_invalid");
+    assert.equal(codeOf(await charge(shutOut)), "gateway_credentials_invalid");
+    for (const answer of [LOST, answered(503, "")]) assert.equal(codeOf(await charge(shutOut, answer)), "gateway_credentials_invalid");
+  });
+
+  test("a store so refused is sent again (I4)", async () => {
+    const storing = orderOf({ mode: "tokenize", amountMinor: 0 });
+    const io = ioWith([shutOut, none, answered(200, TOKEN)]);
+    assert.equal((await fiserv.tokenize(storing, io)).outcome, "approved");
+    assert.equal(codeOf(await fiserv.tokenize(storing, ioWith([shutOut]))), "gateway_credentials_invalid");
+  });
+
+  test("a refusal for an id of ours, which no other payment has, is a second delivery's", async () => {
+    for (const field of ["merchantTransactionId", "order.orderId"]) {
+      const error = { code: "403", message: "Request Validation Failed", details: [{ field, message: "must be unique" }] };
+      assert.equal((await charge(answered(400, { responseType: "BadRequest", error }), answered(200, SALE))).outcome, "approved", field);
+    }
+  });
+
+  test("a refusal that names the request's id is a second delivery's, whatever its status", async () => {
+    for (const status of [400, 401, 403, 409]) {
+      const used = answered(status, { responseType: "BadRequest", error: { code: "400", message: "Duplicate Client-Request-Id" } });
+      assert.equal((await charge(used, answered(200, SALE))).outcome, "approved", String(status));
+      const io = ioWith([used, none]);
+      assert.equal((await fiserv.charge(orderOf(), io)).outcome, "unknown");
+      assert.equal(io.notes["refused_as"], "duplicate_transaction");
+    }
+  });
+});
+
 describe("fiserv requests", () => {
   const EXAMPLE = { api_key: new Secret("EXAMPLEapiKEY0001"), api_secret: new Secret("EXAMPLEsecret42") };
 

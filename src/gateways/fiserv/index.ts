@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AttemptTrace, GatewayAnswer, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -7,6 +7,7 @@ import type { PaymentState } from "./responses.ts";
 type FiservIo = kit.Io<typeof requests.SETTINGS>;
 
 const DEADLINE_MS = 60_000;
+const SECOND = "keys that are good for a look-up were refused with the request, whose id may have been used before";
 
 /**
  * Fiserv (First Data) IPG, Payment Gateway API v2: `payments` and `payment-tokens`.
@@ -53,7 +54,20 @@ export const gateway = kit.defineGateway({
 
 async function charge(order: Order, io: FiservIo): Promise<Outcome> {
   const total = kit.unrefused(requests.fiservAmount(order));
-  return follow(order, io, responses.readSale(await io.send(requests.sale(order, io.settings, io, total)), order));
+  const answer = await io.send(requests.sale(order, io.settings, io, total));
+  const state = responses.readSale(answer, order);
+  if (await isSecond(order, io, answer, state))
+    return { ...kit.declined("duplicate_transaction", { reason: SECOND }), unlessFound: "gateway_credentials_invalid" };
+  return follow(order, io, state);
+}
+
+/**
+ * A request's id counts once, and how a second delivery is refused was not to be learnt: keys that are refused with it, and with which a
+ * look-up is answered, may not be wrong.
+ */
+async function isSecond(order: Order, io: FiservIo, answer: GatewayAnswer, state: PaymentState): Promise<boolean> {
+  const isShutOut = answer.kind === "answered" && answer.status === 401 && state.outcome === "declined" && !kit.isDuplicate(state);
+  return isShutOut && responses.isAnswered(await io.send(requests.readPayment(io.settings, io, order.reference)));
 }
 
 /** Waits for what is not decided yet, and takes back what was approved in part. */
@@ -100,7 +114,8 @@ async function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
   const stored = await kit.storeAgain(io, async () => {
     const answer = await io.send(requests.createToken(order, io.settings, io));
     const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: responses.readable });
-    return kit.isOutcome(read) ? read : responses.readToken(read.status, read.body);
+    const state = kit.isOutcome(read) ? read : responses.readToken(read.status, read.body);
+    return (await isSecond(order, io, answer, state)) ? kit.unknown(SECOND) : state;
   });
   return kit.noted(io, stored);
 }

@@ -37,6 +37,8 @@ const ofField = kit.textTable<DeclineCode>([
   [/expiryDate/i, "invalid_expiry"],
   [/paymentCard\.number\b/i, "incorrect_number"],
   [/postalCode/i, "incorrect_zip"],
+  // Ours, and in order: only a second delivery of the request can be refused for them.
+  [/merchantTransactionId|orderId/i, "duplicate_transaction"],
 ]);
 const ofStatus = kit.wordTable<DeclineCode>({ "401": "gateway_credentials_invalid", "403": "gateway_credentials_invalid" });
 
@@ -114,6 +116,8 @@ function details(body: kit.JsonObject): Readonly<Record<string, string | undefin
 /** Statuses that refuse a payment by issuer or rules; a 200 may be read so where the result in its body says it. */
 const REFUSING = new Set([200, 409, 422]);
 const REFUSED = new Set(["DECLINED", "FAILED", "FRAUD", "VALIDATION_FAILED", "PROCESSING_FAILED"]);
+/** With these a used request id may be refused: how was not to be learnt. */
+const OF_READER = new Set([400, 401, 403, 409]);
 /** Results that are no refusal, whatever the status. */
 const NOT_REFUSED = new Set(["APPROVED", "PARTIAL", "WAITING"]);
 
@@ -126,7 +130,8 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
   const id = kit.idAt(body, PAYMENT_ID, "ipgTransactionId");
   const processor = { fiserv_transaction_id: id, fiserv_order_id: id && kit.idAt(body, TEXT_ID, "orderId") };
   // A request id counts once: the first one may be ours, and have taken the money.
-  const byStatus = status === 401 && /request-?id/i.test(message ?? "") ? "duplicate_transaction" : ofStatus(String(status));
+  const isSecond = OF_READER.has(status) && /request-?id/i.test(message ?? "");
+  const byStatus = isSecond ? "duplicate_transaction" : ofStatus(String(status));
   if (byStatus !== undefined) return kit.declined(byStatus, { message });
   if (status === 400) return kit.declined(ofField(faultyFields(body)) ?? "gateway_misconfigured", { message });
   if (status === 404 || status === 415) return kit.declined("gateway_misconfigured", { message });
@@ -195,9 +200,14 @@ export function readRemoval(answer: GatewayAnswer): VoidResult {
   return isDone ? { outcome: "voided" } : kit.unknown("the stored card could not be removed");
 }
 
+const LOOK_UP = [200, 404, 409, 422];
+
+/** Whether a look-up was answered, whatever it found: with wrong keys it is not. */
+export const isAnswered = (answer: GatewayAnswer): boolean => kit.lookUpBody(answer, kit.readJson, LOOK_UP) !== null;
+
 /** What reading a payment by our reference says. */
 export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentState | Extract<LookUpResult, { outcome: "absent" }> {
-  const body = kit.lookUpBody(answer, kit.readJson, [200, 404, 409, 422]);
+  const body = kit.lookUpBody(answer, kit.readJson, LOOK_UP);
   if (body === null || answer.kind !== "answered") return kit.unknown("Fiserv did not answer the look-up");
   const { status } = answer;
   if (status === 404) return isVendors404(status, body) ? kit.absent : kit.unknown("a 404 that is not the vendor's");

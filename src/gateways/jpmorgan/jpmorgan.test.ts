@@ -290,7 +290,14 @@ describe("jpmorgan responses", () => {
   });
 
   test("a refusal as a duplicate is looked up whatever its status, and an early absence is no proof", async () => {
-    for (const answer of [answered(409, {}), answered(400, { responseStatus: "ERROR", responseMessage: "Duplicate transaction" })]) {
+    const refused = { responseStatus: "ERROR", responseCode: "VALIDATION_ERROR" };
+    for (const answer of [
+      answered(409, {}),
+      answered(400, { responseStatus: "ERROR", responseMessage: "Duplicate transaction" }),
+      // Ours is a new UUID each time: only a second delivery of the request can be refused for it.
+      answered(400, { ...refused, responseMessage: "request-id was used before" }),
+      answered(400, { ...refused, responseMessage: "Input validation error", validationErrors: [{ code: "1", entity: "request-id" }] }),
+    ]) {
       assert.equal((await charge(answer, answered(200, PAID))).outcome, "approved");
       assert.equal((await charge(answer, NOT_FOUND)).outcome, "unknown");
     }

@@ -207,13 +207,15 @@ function refusalOf(body: kit.JsonObject) {
 function readError(status: number, body: kit.JsonObject): Declined | Unknown {
   const message = kit.textAt(body, "responseMessage");
   if (status === 401 || status === 403) return kit.declined("gateway_credentials_invalid");
+  const errors = kit.at(body, "validationErrors");
+  const entities = (Array.isArray(errors) ? errors : []).map((error) => kit.textAt(error, "entity")).join(" ");
   const words = [kit.textAt(body, "responseCode"), message].join(" ");
-  if (status === 409 || ofWords(words) === "duplicate_transaction") return kit.declined("duplicate_transaction", { message });
+  // A request id is new each time: one that was used before came with a first delivery of this very request.
+  const isSecond = status === 409 || ofWords(words) === "duplicate_transaction" || /request-?id/i.test(`${entities} ${words}`);
+  if (isSecond) return kit.declined("duplicate_transaction", { message });
   if (status === 429) return kit.declined("gateway_unavailable");
   if (status >= 300 && status < 400) return kit.unknown(`status ${status}`);
-  const errors = kit.at(body, "validationErrors");
-  const entities = Array.isArray(errors) ? errors.map((error) => (kit.isObject(error) ? (kit.textAt(error, "entity") ?? "") : "")) : [];
-  return kit.declined(ofEntity(entities.join(" ")) ?? "gateway_misconfigured", { message });
+  return kit.declined(ofEntity(entities) ?? "gateway_misconfigured", { message });
 }
 
 /** Statuses of a request that was refused before anything was made of it; 412 is of a payment in another state. */

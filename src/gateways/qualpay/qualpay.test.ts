@@ -290,6 +290,9 @@ describe("qualpay look-ups and reversals", () => {
       assert.equal((await find(report({ ...ROW, ...change }))).outcome, "absent", JSON.stringify(change));
     for (const change of [{ amt_tran: 49.96 }, { pg_id: null }])
       assert.equal((await find(report({ ...ROW, ...change }))).outcome, "unknown", JSON.stringify(change));
+    // A part that was voided again: nothing of it is left.
+    for (const tran_status of ["V", "v", "K"])
+      assert.equal(codeOf(await find(report({ ...ROW, amt_tran: 20, tran_status }))), "processing_error", tran_status);
     assert.equal((await find(report(ROW, { ...ROW, tran_status: "D" }))).outcome, "approved");
     assert.equal((await find(report(ROW, ROW))).outcome, "unknown");
   });

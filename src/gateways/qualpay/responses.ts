@@ -143,12 +143,14 @@ function isOlder(row: kit.JsonObject, { startedAtMs }: AttemptTrace): boolean {
 /** A sale as the report has it. */
 export function readRow(row: kit.JsonObject, subject: Subject): LookUpResult {
   const [status, pgId] = [STATUS(kit.textAt(row, "tran_status")), kit.idAt(row, ID, "pg_id")];
-  const isAsked = kit.minorOfDecimal(kit.at(row, "amt_tran"), subject.currency) === subject.amountMinor;
-  if (!isAsked || pgId === undefined) return kit.unknown("a sale of our reference that is not the one asked for");
+  if (pgId === undefined) return kit.unknown("a sale without its id");
   const processor = { qualpay_pg_id: pgId };
+  // Of a part too, whose void had lost its answer.
+  if (status === "taken back") return kit.takenBack(processor);
+  const isAsked = kit.minorOfDecimal(kit.at(row, "amt_tran"), subject.currency) === subject.amountMinor;
+  if (!isAsked) return kit.unknown("a sale of our reference that is not the one asked for");
   if (status === "paid") return kit.approved(processor);
   if (status === "held") return kit.pending;
-  if (status === "taken back") return kit.takenBack(processor);
   if (status === undefined) return kit.unknown("a status that Qualpay does not document");
   const [rcode, rmsg] = [kit.textAt(row, "rcode") ?? "0", kit.textAt(row, "rmsg")];
   // Of the gateway's codes that are not published one is a duplicate's.
