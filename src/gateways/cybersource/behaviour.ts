@@ -17,4 +17,5 @@ export const behaviour: Behaviour = {
   told: codeOf,
   keepsStored: true,
   storesAgain: true,
+  refusesReplays: true,
 };
