@@ -362,11 +362,13 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
-  test("the loader refuses what is no session, and a session that is over says so in the page", async () => {
+  test("the loader refuses what is no session, and a session that is over, or is none, says so in the page", async () => {
     const { session_id } = await create();
     await service.request("POST", `/v1/sessions/${session_id}/cancel`);
     const { page, close } = await open(`${shop}/strict?session=${session_id}`, [service.baseUrl, shop]);
     await page.frameLocator("iframe").getByText("This payment was cancelled.").waitFor();
+    await page.goto(`${shop}/strict?session=${randomUUID()}`);
+    await page.frameLocator("iframe").getByText("There is no such payment.").waitFor();
     const fault = await page.evaluate(
       "(() => { try { Voicetill.mount(document.body, { sessionId: 'x/../y' }); } catch (error) { return error.message; } })()",
     );

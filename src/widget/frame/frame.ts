@@ -92,9 +92,11 @@ ${body}
     page(found, wishes = {}) {
       const { language, dir } = chosen(wishes);
       const { texts } = languageOf(language);
-      const origins = found.kind === "missing" ? [] : originsOf(found);
+      // It is nobody's, and nothing is on it: in a frame its words are of more use than a browser's that framing was refused.
+      if (found.kind === "missing")
+        return { status: 404, headers: pageHeaders("any", policy), html: noteAlone(texts.missing, { language, dir }) };
+      const origins = originsOf(found);
       const headers = pageHeaders(origins, policy);
-      if (found.kind === "missing") return { status: 404, headers, html: noteAlone(texts.missing, { language, dir }) };
       const { project, session } = found;
       const data = { sessionid: session.id, status: session.status, origins: origins.join(" ") };
       const view: View = { language, basePath: basePathNow(), data };
