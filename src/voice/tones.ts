@@ -10,10 +10,10 @@ interface Tone {
 }
 
 /** As loud as a calm voice. */
-const CALM_VOICE_DBFS = -22;
-const NORTH_AMERICAN: Tone = { hz: [440, 480], cadenceMs: [2_000, 4_000], dbfs: CALM_VOICE_DBFS };
-const BRITISH: Tone = { hz: [400, 450], cadenceMs: [400, 200, 400, 2_000], dbfs: CALM_VOICE_DBFS };
-const EUROPEAN: Tone = { hz: [425], cadenceMs: [1_000, 4_000], dbfs: CALM_VOICE_DBFS };
+const VOICE_DBFS = -22;
+const NORTH_AMERICAN: Tone = { hz: [440, 480], cadenceMs: [2_000, 4_000], dbfs: VOICE_DBFS };
+const BRITISH: Tone = { hz: [400, 450], cadenceMs: [400, 200, 400, 2_000], dbfs: VOICE_DBFS };
+const EUROPEAN: Tone = { hz: [425], cadenceMs: [1_000, 4_000], dbfs: VOICE_DBFS };
 /** Short, soft and low: it says that the line is alive, and is neither a ringing nor a busy tone. */
 const WAITING: Tone = { hz: [330], cadenceMs: [120, 1_880], dbfs: -30 };
 
@@ -21,7 +21,7 @@ const WAITING: Tone = { hz: [330], cadenceMs: [120, 1_880], dbfs: -30 };
 const RINGING: Readonly<Record<string, Tone>> = {
   ...Object.fromEntries(["GB", "IE", "AU", "NZ"].map((country) => [country, BRITISH])),
   ...Object.fromEntries(["AT", "BE", "CH", "DE", "DK", "ES", "FI", "IT", "NL", "NO", "PL", "SE"].map((country) => [country, EUROPEAN])),
-  FR: { hz: [440], cadenceMs: [1_500, 3_500], dbfs: CALM_VOICE_DBFS },
+  FR: { hz: [440], cadenceMs: [1_500, 3_500], dbfs: VOICE_DBFS },
 };
 
 const FULL_SCALE = 32_767;
