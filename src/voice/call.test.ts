@@ -344,7 +344,7 @@ for (const [what, outcome, status, error] of [
       clock.advance(1_000);
       await turn();
     }
-    assert.match(leg.played.at(-1) ?? "", /still working/);
+    assert.match(leg.played.slice(-2).join(" "), /still working/);
     while (!lines.seen.includes("call_ended")) {
       clock.advance(1_000);
       await turn();
@@ -430,7 +430,7 @@ test("a payment that cannot be begun because the database is away is begun when 
     clock.advance(1_000);
     await turn();
   }
-  assert.match(leg.played.at(-1) ?? "", /still working/);
+  assert.match(leg.played.slice(-2).join(" "), /still working/);
   back();
   clock.advance(1_000);
   await closed(running);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ConversationEvent, createConversation } from "#src/conversation/index.ts";
+import { type ConversationEvent, createConversation, type PaymentResult } from "#src/conversation/index.ts";
 import { ManualClock } from "#src/kernel/clock.ts";
 import { ConversationDriver } from "./conversation-driver.ts";
 import { SpeechInput } from "./speech-input.ts";
@@ -10,11 +10,15 @@ const NUMBER = "4242424242424242";
 /** A conversation whose clock the test moves; time passes without timers while the thread is held up. */
 function rig() {
   const clock = new ManualClock(1_000);
+  let lastId = "";
+  const settled = Promise.withResolvers<PaymentResult>();
   let caughtUp = Promise.withResolvers<void>();
   caughtUp.resolve();
   const audio = { watchVoice() {}, listen() {}, stopListening() {} };
   const prompts: string[] = [];
   const played: string[][] = [];
+  /** Parts that are no prompt's. */
+  const tones: unknown[] = [];
   /** The amount's sentence takes its time. */
   const rendered = Promise.withResolvers<void>();
   const events: ConversationEvent["type"][] = [];
@@ -46,7 +50,12 @@ function rig() {
       },
     },
     playback: {
-      play: (_id, parts) => void played.push(parts.map(({ clip }) => clip)),
+      play(id, parts) {
+        lastId = id;
+        const clips = parts.flatMap((part) => ("clip" in part ? [part.clip] : []));
+        if (clips.length > 0) played.push(clips);
+        else tones.push(...parts);
+      },
       stopPlayback() {},
       caughtUp: () => caughtUp.promise,
     },
@@ -60,7 +69,7 @@ function rig() {
       prepare: async () => {},
     },
     clock,
-    settle: () => Promise.resolve({ kind: "approved" }),
+    settle: () => settled.promise,
     skip: () => Promise.resolve({ kind: "approved" }),
     onPrompt: (prompt) => prompts.push(prompt),
     onClosing() {},
@@ -74,7 +83,8 @@ function rig() {
     caughtUp = Promise.withResolvers();
     return caughtUp;
   };
-  return { clock, prompts, played, rendered, events, key, hold };
+  const heardOut = () => driver.played(lastId);
+  return { clock, prompts, played, tones, rendered, events, settled, key, heardOut, hold };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -131,4 +141,30 @@ test("while an amount is being rendered the caller hears the first sentence, the
   rendered.resolve();
   await turn();
   assert.deepEqual(played, [["greeting"], ["you_pay", "ask_number_keypad"]]);
+});
+
+test("a caller whose payment takes its time hears a soft tone between the sentences that ask for patience, never three seconds of nothing", async () => {
+  const { clock, prompts, tones, settled, key, heardOut } = rig();
+  key(`${NUMBER}#1230#1`, 1_000);
+  assert.equal(prompts.at(-1), "one_moment");
+  assert.deepEqual(tones, []);
+  heardOut();
+  const silences = () => tones.flatMap((part) => (part as { silenceMs?: number }).silenceMs ?? []);
+  const lengthMs = () => tones.reduce<number>((sum, part) => sum + ((part as { ulaw?: Uint8Array }).ulaw?.length ?? 0) / 8, 0);
+  assert.ok(Math.max(...silences()) < 3_000);
+  // Until the next sentence, at the latest.
+  assert.ok(silences().reduce((sum, ms) => sum + ms, lengthMs()) >= 10_000);
+  const once = tones.length;
+  heardOut();
+  assert.equal(tones.length, once, "its end is nothing");
+  clock.advance(15_000);
+  await turn();
+  assert.equal(prompts.at(-1), "still_working");
+  heardOut();
+  assert.equal(tones.length, 2 * once);
+  settled.resolve({ kind: "approved" });
+  await turn();
+  assert.equal(prompts.at(-1), "success");
+  heardOut();
+  assert.equal(tones.length, 2 * once);
 });

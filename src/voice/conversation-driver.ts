@@ -11,12 +11,15 @@ import type {
 } from "#src/conversation/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
 import type { Clock } from "#src/kernel/clock.ts";
+import type { PlayPart } from "#src/media/index.ts";
 import type { SpeechInput } from "./speech-input.ts";
 import type { Prompts } from "./prompts.ts";
+import { WAITING } from "./steps.ts";
+import { waitingTone } from "./tones.ts";
 
 /** What a conversation needs of the call's audio. */
 interface Playback {
-  play(id: string, parts: { clip: string }[]): void;
+  play(id: string, parts: PlayPart[]): void;
   stopPlayback(): void;
   /** Resolves when every digit that had come before this call has been reported. */
   caughtUp(): Promise<void>;
@@ -40,6 +43,9 @@ export interface ConversationDriverDeps {
   onClosing(reason: FinishReason): void;
   onFinish(reason: FinishReason): void;
 }
+
+/** Until the next sentence, which stops it. */
+const WAITING_TONE = waitingTone(10_000);
 
 interface Timer {
   name: TimerName;
@@ -84,7 +90,10 @@ export class ConversationDriver {
     if (this.#playing?.id !== id) return;
     const { prompt } = this.#playing;
     this.#playing = null;
+    const saying = this.#saying;
     this.feed({ type: "prompt_ended", prompt });
+    // The payment may have been decided while it was said: then more is said already.
+    if (WAITING.has(prompt) && saying === this.#saying && !this.#isOver) this.#deps.playback.play("waiting", WAITING_TONE);
   }
 
   #perform(effect: ConversationEffect): void {

@@ -6,7 +6,7 @@ import type { Destination } from "./destination.ts";
 import { type Caller, presentedAs, RING_MS, STATUS_OF, type Unanswered } from "./dial.ts";
 import { outlast } from "./outlast.ts";
 import { playToEnd } from "./playback.ts";
-import { ringingTone } from "./ringing-tone.ts";
+import { ringingTone } from "./tones.ts";
 import { transferHeaders } from "./transfer-headers.ts";
 import type { CallDeps } from "./types.ts";
 

@@ -13,7 +13,7 @@ const STEP_OF: Readonly<Record<NonNullable<Situation["asks"]>, Step>> = {
   confirm: "confirming",
 };
 /** Said while a card is at the gateway. */
-const WAITING: ReadonlySet<PromptName> = new Set(["one_moment", "still_working"]);
+export const WAITING: ReadonlySet<PromptName> = new Set(["one_moment", "still_working"]);
 /** Said at a step without asking anything. */
 const ASKS_NOTHING: ReadonlySet<PromptName> = new Set([...WAITING, "cleared", "name_unended"]);
 /** Ends that leave the payment undone for the caller's part. */

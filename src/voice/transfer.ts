@@ -8,7 +8,7 @@ import { type Caller, dial, RING_MS, type Target, type Unanswered } from "./dial
 import { outlast } from "./outlast.ts";
 import { playToEnd } from "./playback.ts";
 import { refer, referTarget } from "./refer.ts";
-import { ringingTone } from "./ringing-tone.ts";
+import { ringingTone } from "./tones.ts";
 import { beginTransfer, endTransfer } from "./transfer-quota.ts";
 import { type TransferStatus, writeTransferStatus } from "./transfer-status.ts";
 import type { CallDeps } from "./types.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeUlaw } from "#src/kernel/g711.ts";
-import { ringingTone } from "./ringing-tone.ts";
+import { ringingTone } from "./tones.ts";
 
 /** Tone and pause by turns, ms; RMS of the first tone against full scale, dB. */
 function heard(country: string, ms: number) {
