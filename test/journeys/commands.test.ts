@@ -302,6 +302,7 @@ test("a card that was perhaps left at its gateway is closed by its operator, onc
   await refused(["unmatched", "close"], /^Usage: voicetill unmatched close REFERENCE/);
   const [row] = (await json<{ object: string; action: string }[]>("audit", "list")).filter(({ action }) => action === "payment.close");
   assert.equal(row?.object, `payment ${reference}`);
+  await service.webhook();
 });
 
 test("the SIP messages of a call are written on demand, without its memory and its keys, and no longer than asked (S-70)", async () => {
