@@ -58,7 +58,8 @@ export function guarded<I extends { settings: unknown }>(
       if (watched.io.settings === null) return declined("gateway_credentials_invalid", { reason: NO_CREDENTIALS });
       let outcome: Outcome;
       try {
-        outcome = cleaned(await verbs[verb](order, watched.io as unknown as I), order.card);
+        const told = cleaned(await verbs[verb](order, watched.io as unknown as I), order.card);
+        outcome = asTwin(told, mayBeOurs && verbs.lookUp !== undefined && watched.namesDuplicate());
         if (outcome.outcome === "declined" && outcome.code === "duplicate_transaction" && mayBeOurs) {
           const trace: AttemptTrace = { ...traceOf(order), startedAtMs: watched.startedAtMs, notes: watched.notes };
           outcome = verbs.lookUp
@@ -110,6 +111,15 @@ function traceOf({ sessionId, attempt, reference, mode, amountMinor, currency, c
   return { sessionId, attempt, reference, mode, amountMinor, currency, connectedAccount };
 }
 
+/** A vendor's word for a second delivery of a request, as a word of its own: no part of a field's name. */
+const DUPLICATE = /\bduplicate\b/i;
+
+/** A refusal beside that word: the first delivery may have been taken, so that it is looked up before it counts. */
+function asTwin(outcome: Outcome, namesDuplicate: boolean): Outcome {
+  if (outcome.outcome !== "declined" || !namesDuplicate || outcome.code === "duplicate_transaction") return outcome;
+  return { ...outcome, code: "duplicate_transaction", unlessFound: outcome.code };
+}
+
 /** An adapter's io: its own settings, clean notes, and what it did while it ran. */
 function watch(io: GatewayIo, settings: unknown, card?: CardCells, supportIdOf?: Guard["supportIdOf"]) {
   const notes: Record<string, string> = {};
@@ -117,6 +127,7 @@ function watch(io: GatewayIo, settings: unknown, card?: CardCells, supportIdOf?:
   const isSetting = (value: string) => Object.values(io.settings.credentials).some((setting) => setting.reveal() === value);
   let sent = false;
   let supportId: string | undefined;
+  let namesDuplicate = false;
   const own = Object.create(io, {
     settings: { value: settings },
     note: {
@@ -132,11 +143,20 @@ function watch(io: GatewayIo, settings: unknown, card?: CardCells, supportIdOf?:
         const answer = await io.send(request);
         const given = answer.kind === "answered" ? supportIdOf?.(answer) : undefined;
         if (given !== undefined && isKeepable(given, card)) supportId = given;
+        const isRefused = answer.kind === "answered" && answer.status >= 400 && answer.status < 500;
+        if (isRefused && request.method !== "GET") namesDuplicate = DUPLICATE.test(Buffer.from(answer.body).toString("latin1"));
         return answer;
       },
     },
   }) as GatewayIo;
-  return { io: own, notes, startedAtMs: io.clock.now(), sent: () => sent, supportId: () => supportId };
+  return {
+    io: own,
+    notes,
+    startedAtMs: io.clock.now(),
+    sent: () => sent,
+    supportId: () => supportId,
+    namesDuplicate: () => namesDuplicate,
+  };
 }
 
 /** Where our own code failed: file and line, never the message, which may hold anything. */

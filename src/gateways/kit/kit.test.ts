@@ -165,6 +165,36 @@ test("a note of the merchant's own setting is kept whatever the card: the look-u
   assert.deepEqual(io.notes, { account: "ACME-987" });
 });
 
+test("a refusal whose answer names a duplicate, in whatever form, is looked up as one; the refusal stands once no first one is found (R-422)", async () => {
+  const answerTo = (status: number, body: string) => ({ kind: "answered", status, headers: {}, body: Buffer.from(body) }) as const;
+  const charged = async (
+    status: number,
+    body: string,
+    { idempotency }: Pick<Gateway["capabilities"], "idempotency"> = { idempotency: "none" },
+  ) => {
+    const refused: Outcome = { outcome: "declined", code: "gateway_misconfigured", message: null, processor: {} };
+    const verb = async (_order: Order, io: GatewayIo) => {
+      await io.send({ method: "POST", url: "https://vendor.example", headers: {} });
+      return refused;
+    };
+    const lookUp = async () => ({ outcome: "absent" }) as const;
+    const { nmi } = GATEWAYS_BUILT;
+    const gateway = guarded(
+      { ...nmi!, capabilities: { ...nmi!.capabilities, idempotency } },
+      { charge: verb, tokenize: verb, lookUp },
+      { resolve: (settings) => settings },
+    );
+    const io = testIo(settingsOf(gateway), () => Promise.resolve(answerTo(status, body)));
+    return [(await gateway.charge(orderOf(), io)).outcome, io.notes["refused_as"]];
+  };
+  assert.deepEqual(await charged(400, '{"message":"Duplicate request"}'), ["unknown", "gateway_misconfigured"]);
+  assert.deepEqual(await charged(409, "<html>DUPLICATE</html>"), ["unknown", "gateway_misconfigured"]);
+  // A name of a field, an answer that is no refusal, and a vendor whose key replays.
+  assert.deepEqual(await charged(400, '{"declineDuplicates":false,"is_duplicate":"N","duplicateOf":null}'), ["declined", undefined]);
+  assert.deepEqual(await charged(200, '{"message":"Duplicate request"}'), ["declined", undefined]);
+  assert.deepEqual(await charged(400, '{"message":"Duplicate request"}', { idempotency: "replay" }), ["declined", undefined]);
+});
+
 test("the look-up of a duplicate is scrubbed as the attempt is, while its card is there", async () => {
   const duplicate: Outcome = { outcome: "declined", code: "duplicate_transaction", message: null, processor: {} };
   const processor = { good: "id_1", code: "987", number: "4242424242424242" };
