@@ -451,6 +451,8 @@ describe("paysafe responses", () => {
     assert.equal((await found({ ...PROFILE, cards: [{ paymentToken: PROFILE.paymentToken }] })).outcome, "unknown");
     assert.equal((await found({ ...PROFILE, cards: [PROFILE.cards[0], PROFILE.cards[0]] })).outcome, "unknown");
     assert.equal((await paysafe.lookUp!(traceOf(storing()), ioWith([error(404, "5269")]))).outcome, "absent");
+    for (const body of ["{}", '{"message":"no Route matched with those values"}', "<html>", ""])
+      assert.equal((await paysafe.lookUp!(traceOf(storing()), ioWith([answered(404, body)]))).outcome, "unknown", body);
     assert.equal((await paysafe.lookUp!(traceOf(storing()), ioWith([LOST]))).outcome, "unknown");
   });
 });

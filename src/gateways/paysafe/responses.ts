@@ -204,7 +204,9 @@ function storedIn(profile: kit.JsonObject, subject: Subject): Approved | Unknown
 
 /** The id of the attempt's profile; null when there is none, undefined when the vendor did not say. */
 export function readProfileId(answer: GatewayAnswer, subject: Subject): string | null | undefined {
-  if (answer.kind === "answered" && answer.status === 404 && kit.readJson(answer.body) !== null) return null;
+  // The vendor's own 404 has an error with a code; a page before it says 404 as well.
+  if (answer.kind === "answered" && answer.status === 404 && kit.scalarAt(kit.readJson(answer.body), "error", "code") !== undefined)
+    return null;
   const profile = kit.lookUpBody(answer, kit.readJson);
   return isAnothers(profile, subject) ? undefined : kit.idAt(profile, ID, "id");
 }
