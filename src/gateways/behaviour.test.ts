@@ -210,33 +210,6 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             assert.equal((await taken(name, order)).length, neverActed.outcome === "approved" ? 1 : 0);
           });
 
-          // Card forwarding has no doubt by its own rule (R-249).
-          if (!gateway.capabilities.oneAttempt && !column.refusesReplays) {
-            test("a request that is delivered twice, whose first answer is lost, is no refusal while nothing is shown yet (R-422)", async () => {
-              const order = newOrder(mode);
-              const io = openIo(gateway);
-              const send = io.send.bind(io);
-              let twice = false;
-              io.send = async (request) => {
-                if (twice || !isFor(gateway, column.path[mode], request)) return send(request);
-                twice = true;
-                const body = request.body && new Uint8Array(request.body);
-                await send(request);
-                await arm(name, { kind: "lookup_lag", times: 1_000, path: "/" });
-                return send({ ...request, ...(body && { body }) });
-              };
-              const outcomes: (Outcome | LookUpResult)[] = [await gateway[mode](order, io)];
-              const look = async () => outcomes.push(await gateway.lookUp!(traceOf(order, io.notes), openIo(gateway)));
-              if (gateway.lookUp) await look();
-              await arm(name, { kind: "lookup_lag", times: 0, path: "/" });
-              if (gateway.lookUp) await look();
-              assert.ok(twice);
-              // A card that may be stored is told to the operator.
-              const refused = outcomes.filter((one) => one.outcome === "declined" && one.mayBeStored !== true);
-              assert.deepEqual(refused, []);
-            });
-          }
-
           // Card forwarding fails whatever is not 2xx by its own rule (R-247).
           for (const status of mode === "charge" && gateway.capabilities.lookUp !== "by rule" ? CONTRADICTING : []) {
             test(`an approval with status ${status} contradicts itself: no decline, and an approval only by another answer (R-422)`, async () => {
