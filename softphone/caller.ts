@@ -120,10 +120,6 @@ export async function openTelephone(cacheDir: string): Promise<Telephone> {
   return {
     address: `sip:agent@127.0.0.1:${port}`,
     async call(options) {
-      if (known === null)
-        options.onEvent?.(
-          "rendering the service's sentences, to know them when they are heard; a machine's first time takes up to a minute",
-        );
       const sought = options.listensFor === undefined ? null : Buffer.from(await voice.render(options.listensFor));
       const report = await placeCall(options, { userAgent, media, voice: own, known: (known ??= learn(voice)) });
       return { ...report, heardSentence: sought && isHeardIn(report.audio, sought) };
