@@ -122,10 +122,6 @@ export async function openTelephone(cacheDir: string, host: string = "127.0.0.1"
   return {
     address: `sip:agent@${formatHostPort(host, port)}`,
     async call(options) {
-      if (known === null)
-        options.onEvent?.(
-          "rendering the service's sentences, to know them when they are heard; a machine's first time takes up to a minute",
-        );
       const sought = options.listensFor === undefined ? null : Buffer.from(await voice.render(options.listensFor));
       const report = await placeCall(options, { host, userAgent, media, voice: own, known: (known ??= learn(voice)) });
       return { ...report, heardSentence: sought && isHeardIn(report.audio, sought) };
