@@ -87,6 +87,8 @@ export async function run(args: string[]): Promise<number> {
         `${JSON.stringify({ answered, status, ended_by: endedBy, prompts: report.prompts, amount_heard: heardSentence, timeline: timeline.entries })}\n`,
       );
     else if (heardSentence !== null) process.stdout.write(`\nThe amount was ${heardSentence ? "heard" : "not heard"}: ${listensFor}\n`);
+    const why = answered ? undefined : WHY_REFUSED[status];
+    if (why !== undefined) process.stderr.write(`${why}\n`);
     return answered ? 0 : 1;
   } finally {
     await telephone.close();
@@ -99,6 +101,15 @@ export async function run(args: string[]): Promise<number> {
 function hostOf(uri: string): string {
   return unbracketed(/^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;?]*)/i.exec(uri)?.[1] ?? "");
 }
+
+/** What the service's refusals mean, by SIP status (docs/interface.md, Matching calls). */
+const WHY_REFUSED: Readonly<Record<number, string>> = {
+  404: "No session is meant by this call: voicetill unmatched list tells what each rule went by.",
+  408: "Nothing answered there: see that the service runs, and the SIP address that its start printed.",
+  410: "This session is over, or nobody called in its time: make another one.",
+  486: "Another call is paying this session.",
+  503: "The service takes no call just now: it is ending, too busy, or has MAX_CALLS of them.",
+};
 
 /** The words in which the service says the amount before it asks for the card. */
 function amountSentence(text: string): string {

@@ -152,6 +152,7 @@ async function pay(app: App, { via, gateway, mode, input, outcome }: Choice, tim
       timeline.add("transfer-back answered by the agent");
       return agent;
     });
+    timeline.add("rendering the service's sentences, to know them when they are heard; a machine's first time takes up to a minute");
     const calling = telephone
       .call({
         target,

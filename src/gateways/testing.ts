@@ -51,8 +51,6 @@ export interface Behaviour {
   lostRefundStaysUnknown?: boolean;
   /** A stored card cannot be taken out of the vendor's keeping again. */
   keepsStored?: boolean;
-  /** A second delivery of one signature is refused as wrong keys are: nothing in the answer tells the two apart. */
-  refusesReplays?: boolean;
   /** The endpoint never came to act. */
   neverActed: ByMode<{ outcome: string; code?: string }>;
 }

@@ -100,8 +100,8 @@ export function inWords<T>(faultOf: (value: T) => string | null, ...path: string
 /** The variables of an appearance, each with its own form, so that each fault is told. */
 const variables = Object.fromEntries(
   Object.entries(VARIABLE_FORMS).map(([name, [form, words]]) => {
-    const meaning = `${words.charAt(0).toUpperCase()}${words.slice(1)} (docs/widget.md).`;
-    return [name, z.string().max(128).regex(form, `must be ${words}`).exactOptional().describe(meaning)];
+    const meaning = `${words.charAt(0).toUpperCase()}${words.slice(1)} (docs/widget.md); null takes it away.`;
+    return [name, z.string().max(128).regex(form, `must be ${words}`).nullable().exactOptional().describe(meaning)];
   }),
 );
 
@@ -273,6 +273,13 @@ export function readVoice(stored: unknown): VoiceSettings {
     payUrl: pay_url,
     shortCode: short_code,
   };
+}
+
+/** `changes` over what is stored; a variable of the appearance that is null is taken away. */
+export function mergeWidget(stored: unknown, changes: unknown): unknown {
+  return JSON.parse(JSON.stringify(merge(stored, changes)), (key, value: unknown) =>
+    key === "variables" ? Object.fromEntries(Object.entries(value as object).filter(([, text]) => text !== null)) : value,
+  );
 }
 
 export function readWidget(stored: unknown): WidgetSettings {

@@ -73,12 +73,6 @@ const CARD_STARTS: ReadonlyMap<number, ReadonlyMap<number, string>> = new Map([
   ],
 ]);
 
-/** What a digit adds to the Luhn sum with `left` digits to come, itself included: every second one from the right is doubled. */
-function luhnTerm(digit: number, left: number): number {
-  const term = left % 2 === 0 ? digit * 2 : digit;
-  return term > 9 ? term - 9 : term;
-}
-
 /** Phrases that lead from one named state to another, and their probability beside the others; the empty one is taken silently. */
 export type Row = readonly [from: string, to: string, phrases: readonly string[], weight?: number];
 
@@ -121,12 +115,6 @@ export function loopAcceptor(words: readonly string[]): Acceptor {
   return { states: FINAL + 1, start: START, final: FINAL, arcs, wordInsertion: WORD_INSERTION };
 }
 
-/** True when a rule takes these digits. */
-export function takes(rule: DigitRule, digits: readonly number[]): boolean {
-  const ends = digits.reduce<readonly string[]>((states, digit) => states.flatMap((state) => rule.next(state, digit)), [rule.start]);
-  return ends.some((state) => rule.ends(state));
-}
-
 /** Any digits at all. */
 export const ANY_DIGITS: DigitRule = { start: "none", next: () => ["some"], ends: (state) => state === "some" };
 
@@ -138,20 +126,16 @@ export const lengthRule = (lengths: readonly number[]): DigitRule => ({
 });
 
 /**
- * Numbers of these lengths that pass the Luhn check (ISO/IEC 7812-1 annex B), that begin like a payment card of theirs. A state is
- * (length, digits so far, Luhn sum mod 10): each length is a chain of its own, because it decides which digits are doubled.
+ * Digits of these lengths that begin like a payment card of theirs. A state is (length, digits so far, first digit): each length is a chain of its own, so that
+ * the first two digits decide how many follow.
  */
 export const cardRule = (lengths: readonly number[]): DigitRule => ({
   start: "",
   next(state, digit) {
-    if (state === "")
-      return lengths
-        .filter((length) => CARD_STARTS.get(length)?.has(digit))
-        .map((length) => `${length} 1 ${luhnTerm(digit, length)} ${digit}`);
-    const [length = 0, done = 0, sum = 0, first = 0] = state.split(" ").map(Number);
+    if (state === "") return lengths.filter((length) => CARD_STARTS.get(length)?.has(digit)).map((length) => `${length} 1 ${digit}`);
+    const [length = 0, done = 0, first = 0] = state.split(" ").map(Number);
     if (done === length || (done === 1 && !CARD_STARTS.get(length)?.get(first)?.includes(String(digit)))) return [];
-    const after = (sum + luhnTerm(digit, length - done)) % 10;
-    return done + 1 === length && after !== 0 ? [] : [`${length} ${done + 1} ${after}`];
+    return [`${length} ${done + 1}`];
   },
   ends: (state) => state !== "" && state.split(" ")[0] === state.split(" ")[1],
 });

@@ -1,6 +1,6 @@
 import { Cell, isCompleteNumber } from "#src/kernel/card.ts";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
-import { ANY_DIGITS, type Acceptor, type DigitRule, cardRule, digitAcceptor, exceptRule, lengthRule, takes } from "./acceptor.ts";
+import { ANY_DIGITS, type Acceptor, type DigitRule, cardRule, digitAcceptor, exceptRule, lengthRule } from "./acceptor.ts";
 import { ANSWERS, understandAnswer } from "./answers.ts";
 import { ANYTHING, marginOf } from "./certainty.ts";
 import type { Decoder, Decoders, Scored } from "./decoder.ts";
@@ -207,14 +207,16 @@ const PRINTED_GROUPS: ReadonlyMap<number, readonly number[]> = new Map([
   [15, [4, 6, 5]],
   [16, [4, 4, 4, 4]],
 ]);
-const CARDS = cardRule(LENGTHS.number);
 
-/** A card's number by its check digit and first digits, read as people read one. */
+/** Numbers that begin like a card of their length, by which "three seven" has fifteen digits; their check digit is left to judge them. */
+const CARDS = spokenDigits(cardRule(LENGTHS.number));
+
+/** A card's number by its check digit, read as people read one. */
 const isCard = ({ digits, words }: ScoredDigits): boolean =>
-  takes(CARDS, digits) && hasRegularPairs(withoutPrelude(words), PRINTED_GROUPS.get(digits.length) ?? []);
+  isCompleteNumber(Cell.from(digits)) && hasRegularPairs(withoutPrelude(words), PRINTED_GROUPS.get(digits.length) ?? []);
 
 /**
- * A whole card number, decoded by its length alone: where that makes a valid number, nine of ten wrong ones are found. It counts when two of
+ * A whole card number, decoded by its length and first digits: where that makes a valid number, nine of ten wrong ones are found. It counts when two of
  * three second opinions confirm it: the decoding that followed the speech, the sound in another speaker's voice, and that no other digits
  * of its length are nearly as likely.
  */
@@ -231,8 +233,8 @@ const understandNumber: Understand = (decoders, utterance, options) => {
     const again = scoreDigits(batch, samples, FREE_DIGITS);
     if (again && isSame(again.digits, free)) return digitsResult(free, true, isLeading(again));
   }
-  const repeated = aside("batch", acceptor(LENGTHS.number), warp(samples, SMALLER_SPEAKER));
-  const best = scoreDigits(batch, samples, acceptor(LENGTHS.number));
+  const repeated = aside("batch", CARDS, warp(samples, SMALLER_SPEAKER));
+  const best = scoreDigits(batch, samples, CARDS);
   if (!best) return NOTHING;
   const { digits } = best;
   // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.
@@ -255,10 +257,10 @@ export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
 
 /** Builds the grammars and runs the decoders once, which no caller should wait for. */
 export function prepare({ streaming, batch, scoring, aside }: Decoders): void {
-  batch.use(acceptor(LENGTHS.number));
+  batch.use(CARDS);
   batch.decode(new Float32Array(SAMPLE_RATE_HZ / 2));
   // The one that follows speech has heard no silence: it would take the first words for louder than they are.
   streaming.use(FREE_DIGITS);
   for (const grammar of [EXPIRY, ANSWERS, ANYTHING]) scoring.use(grammar);
-  for (const grammar of [EXPIRY, acceptor(LENGTHS.number)]) aside("batch", grammar, new Float32Array(SAMPLE_RATE_HZ / 2))();
+  for (const grammar of [EXPIRY, CARDS]) aside("batch", grammar, new Float32Array(SAMPLE_RATE_HZ / 2))();
 }

@@ -54,6 +54,11 @@ test("a fifteen digit number is heard exactly", () => {
   ]);
 });
 
+test("a number that begins as those of fifteen digits do is not heard as one of sixteen (R-229)", () => {
+  const spoken = "the number is three four nine eight, four seven eight five nine zero, one one eight nine six";
+  assert.deepEqual(recognise("number", spoken, { ...SPEAKERS[8], beforeMs: 1_500, afterMs: 3_000 }), [digits("349847859011896", WHOLE)]);
+});
+
 test("two-digit groups and doubles are heard as the digits they stand for", () => {
   assert.deepEqual(recognise("number", "fifty four twelve, ninety seven forty four, forty two eighty seven, forty five seventy one"), [
     digits("5412974442874571", WHOLE),

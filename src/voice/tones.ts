@@ -15,7 +15,7 @@ const NORTH_AMERICAN: Tone = { hz: [440, 480], cadenceMs: [2_000, 4_000], dbfs: 
 const BRITISH: Tone = { hz: [400, 450], cadenceMs: [400, 200, 400, 2_000], dbfs: VOICE_DBFS };
 const EUROPEAN: Tone = { hz: [425], cadenceMs: [1_000, 4_000], dbfs: VOICE_DBFS };
 /** Short, soft and low: it says that the line is alive, and is neither a ringing nor a busy tone. */
-const WAITING: Tone = { hz: [330], cadenceMs: [120, 1_880], dbfs: -30 };
+const WAITING = { hz: [330], cadenceMs: [120, 1_880], dbfs: -30 } as const satisfies Tone;
 
 /** ITU-T E.180 Supplement 2, by ISO 3166-1 country; every other country hears the North American one. */
 const RINGING: Readonly<Record<string, Tone>> = {
@@ -33,9 +33,9 @@ export function ringingTone(country: string, ms: number): PlayPart[] {
   return repeated(RINGING[country] ?? NORTH_AMERICAN, ms);
 }
 
-/** What a caller hears while his payment is under way and nothing is said, for `ms` and up to one cadence more. */
+/** What a caller hears while his payment is under way and nothing is said, for `ms` and up to one cadence more. Most are decided before its first tone. */
 export function waitingTone(ms: number): PlayPart[] {
-  return repeated(WAITING, ms);
+  return [{ silenceMs: WAITING.cadenceMs[1] }, ...repeated(WAITING, ms)];
 }
 
 function repeated({ hz, cadenceMs, dbfs }: Tone, ms: number): PlayPart[] {

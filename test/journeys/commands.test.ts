@@ -90,6 +90,16 @@ test("a test call that cannot be made is one sentence, before anybody is called"
   }
 });
 
+test("why the service refused a test call is said in one sentence beside its status, and what to look at", async () => {
+  const call = (target: string) => run(["call", target, "--json"], { ...service.env, SIP_PORT: String(service.sip.port) });
+  const unknown = await call(`sip:nobody@127.0.0.1:${service.sip.port}`);
+  assert.deepEqual([unknown.status, (JSON.parse(unknown.stdout) as { status: number }).status], [1, 404]);
+  assert.match(unknown.stderr, /^No session is meant by this call: voicetill unmatched list tells what each rule went by\.\n$/);
+  const { session_id: id } = await service.create();
+  await json("sessions", "cancel", id);
+  assert.match((await call(id)).stderr, /^This session is over, or nobody called in its time: make another one\.\n$/);
+});
+
 test("what was heard of a call whose script fails is kept, and the failure ends as the sentence that was heard last", async () => {
   const folder = mkdtempSync(join(tmpdir(), "voicetill-record-"));
   const file = join(folder, "call.wav");

@@ -40,6 +40,9 @@ function demo(name: string, args: string[], check: (demo: Demo) => void): void {
     assert.equal(result.transfer.answered, true);
     assert.equal(result.session["transfer_status"], "completed");
     assert.ok(result.timeline.length > 5);
+    const said = result.timeline.map(({ what }) => what);
+    const at = said.findIndex((what) => what.startsWith("rendering the service's sentences"));
+    assert.ok(at !== -1 && at < said.indexOf("INVITE sent"), "what a first call waits for is said");
     check(result);
   });
 }

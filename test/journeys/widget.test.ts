@@ -508,6 +508,32 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
+  test("what is typed before the script is there is written, and marked, as what is typed afterwards", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, faults, close } = await open("about:blank");
+    const typed = Promise.withResolvers<void>();
+    await page.route("**/widget/assets/*.js", async (route) => {
+      await typed.promise;
+      await route.continue();
+    });
+    await page.goto(widget_url, { waitUntil: "commit" });
+    await page.getByLabel("Card number").pressSequentially(PAID);
+    await page.getByLabel("Expiry date").pressSequentially("1260");
+    assert.ok(await page.getByRole("button").isDisabled(), "nothing can be sent yet");
+    typed.resolve();
+    await page.getByRole("button", { disabled: false }).waitFor();
+    assert.equal(await page.getByLabel("Card number").inputValue(), "4539 5787 6362 1486");
+    assert.equal(await page.getByLabel("Expiry date").inputValue(), "12 / 60");
+    assert.equal(await page.locator(".mark").first().locator("use").getAttribute("href"), "#mark-visa");
+    await page.getByLabel("Security code").pressSequentially(CODE);
+    await page.getByLabel("ZIP or postal code").fill("94105");
+    await page.getByRole("button").click();
+    await page.getByText("Your payment of $49.95 has been made").waitFor();
+    assert.equal((await chargesOf(service.simulatorsUrl, session_id)).length, 1);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
   test("a number that was corrected in its middle is in groups again once it is left", async () => {
     const { widget_url } = await create();
     const { page, faults, close } = await open(widget_url);

@@ -17,5 +17,4 @@ export const behaviour: Behaviour = {
   told: codeOf,
   keepsStored: true,
   storesAgain: true,
-  refusesReplays: true,
 };

@@ -233,7 +233,6 @@ describe("fatzebra responses", () => {
     assert.equal((await charge(said({ response_code: "08", authorization: 945_272, fraud_result: "Challenge" }))).outcome, "approved");
     for (const change of [
       { id: "123" },
-      { captured: false },
       { captured: null },
       { captured_amount: 5000 },
       { captured_amount: null },
@@ -241,6 +240,18 @@ describe("fatzebra responses", () => {
       { fraud_result: "Deny" },
     ])
       assert.equal((await charge(said(change))).outcome, "unknown", JSON.stringify(change));
+  });
+
+  test("money that was only held is released and not taken for a payment; in doubt until it is", async () => {
+    const held = said({ captured: false, captured_amount: null });
+    const io = ioWith([held, VOIDED]);
+    assert.equal(codeOf(await fatzebra.charge(orderOf(), io)), "gateway_misconfigured");
+    assert.equal(io.sent[1]?.request.url, `https://gateway.pmnts-sandbox.io/v1.0/purchases/void?id=${ID}`);
+    assert.equal(codeOf(await fatzebra.lookUp!(traceOf(orderOf()), ioWith([held, VOIDED]))), "gateway_misconfigured");
+    for (const answer of [LOST, said({ successful: false, message: "Not Voided" }, {}, 422)])
+      assert.equal((await charge(held, answer)).outcome, "unknown");
+    for (const change of [{ amount: 1000 }, { currency: "AUD" }, { fraud_result: "Challenge" }])
+      assert.equal((await charge(said({ captured: false, captured_amount: null, ...change }), VOIDED)).outcome, "unknown");
   });
 
   test("a part of the amount is voided, or refunded once it is settled, and else in doubt", async () => {

@@ -59,9 +59,16 @@ async function purchased(order: Order, io: Io, payerIp: string): Promise<{ state
   return { state, answer };
 }
 
-/** A part of the amount must not stay. */
+/** A part of the amount must not stay, nor a hold. */
 async function whole(subject: kit.Noted<Subject>, io: Io, state: responses.PurchaseState): Promise<Outcome> {
   if (state.outcome !== "partial") return state;
+  if (state.isHeld) {
+    const held = kit.declined("gateway_misconfigured", { reason: "the money was only held; it was released" });
+    return kit.releasedFirst(held, async () => {
+      const answer = await kit.ask(io, requests.voidPurchase(io.settings, state.id));
+      return answer !== null && responses.readReversal(answer) === "done";
+    });
+  }
   const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
   return kit.releasedFirst(refusal, () => reversed({ ...subject, amountMinor: state.amountMinor }, io, state.id));
 }

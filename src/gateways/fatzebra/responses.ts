@@ -35,8 +35,8 @@ const LEFT_OPEN: ReadonlySet<string | undefined> = new Set(["99", "09"]);
 /** The same in words, where there is no code. */
 const FAULT = /system|internal|timed? ?out|unavailable|unexpected|try again/i;
 
-/** What a purchase says; a part of the amount must not stay. */
-export type PurchaseState = Approved | Declined | Unknown | { outcome: "partial"; id: string; amountMinor: number };
+/** What a purchase says; a part of the amount must not stay, and no hold where money was to be taken. */
+export type PurchaseState = Approved | Declined | Unknown | { outcome: "partial"; id: string; amountMinor: number; isHeld?: true };
 
 /** The answer to a purchase. The status says nothing about the outcome: a decline is 200, and so may a refused field be. */
 export function readPurchase(answer: GatewayAnswer, subject: Subject): PurchaseState {
@@ -124,12 +124,12 @@ function taken(response: kit.JsonObject[string] | undefined, fraud: string | und
   if (fraud === "deny" || (fraud === "challenge" && captured !== true))
     return kit.unknown("approved by the bank, held by the fraud screening");
   if (typeof captured !== "boolean") return kit.unknown("an approval that does not say whether it was captured");
-  if (isCharge && !captured) return kit.unknown("approved and not captured, though that was asked for");
   const asked = isCharge ? subject.amountMinor : VERIFICATION_MINOR;
   const amount = kit.minorOf(kit.at(response, captured ? "captured_amount" : "amount"));
-  if (amount !== null && amount > 0 && amount < asked) return { outcome: "partial", id, amountMinor: amount };
+  if (amount !== null && amount > 0 && amount < asked && (captured || !isCharge)) return { outcome: "partial", id, amountMinor: amount };
   if (amount !== asked || kit.textAt(response, "currency")?.toUpperCase() !== subject.currency)
     return kit.unknown("another amount or currency than asked for");
+  if (isCharge && !captured) return { outcome: "partial", id, amountMinor: amount, isHeld: true };
   return kit.approved(
     { fatzebra_purchase_id: id },
     {

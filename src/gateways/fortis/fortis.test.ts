@@ -301,6 +301,10 @@ describe("fortis look-ups", () => {
         `&filter_by%5B0%5D%5Boperator%5D=%3D&filter_by%5B0%5D%5Bvalue%5D=${REFERENCE}`,
     );
     assert.equal((await lookUp(list())).outcome, "absent");
+    const paged = (total_count: number) =>
+      lookUp(answered(200, { type: "TransactionsCollection", list: [], pagination: { type: "Pagination", total_count } }));
+    assert.equal((await paged(0)).outcome, "absent");
+    assert.equal((await paged(1)).outcome, "unknown", "none of what the vendor found");
     assert.equal((await lookUp(list({ transaction_api_id: "other" }))).outcome, "unknown", "the filter was ignored");
     assert.equal((await lookUp(list({}, { id: TOKEN }))).outcome, "unknown");
     assert.equal(codeOf(await lookUp(list({ status_code: 301, reason_code_id: 1616 }))), "insufficient_funds");

@@ -144,12 +144,14 @@ export function readToken(answer: GatewayAnswer): Approved | Declined | Unknown 
 
 /**
  * The transactions of an id of ours in a list: filtered again, because an unknown filter might be ignored. Null when it is no list,
- * or shows others alone: the filter did nothing then, and ours may stand on a later page.
+ * shows others alone, for the filter did nothing then and ours may stand on a later page, or none of what was found.
  */
 function listed(answer: GatewayAnswer, reference: string): kit.JsonObject[] | null {
-  const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "list");
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const all = kit.objectsAt(body, "list");
   const mine = all?.filter((item) => kit.textAt(item, "transaction_api_id") === reference) ?? [];
-  return all === null || (mine.length === 0 && all.length > 0) ? null : mine;
+  const isMore = all !== null && (all.length > 0 || (kit.minorOf(kit.at(body, "pagination", "total_count")) ?? 0) > 0);
+  return all === null || (mine.length === 0 && isMore) ? null : mine;
 }
 
 /** The attempt's transaction. */

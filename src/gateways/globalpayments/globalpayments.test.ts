@@ -241,6 +241,10 @@ describe("globalpayments responses", () => {
     assert.equal((await look({ ...SALE, reference: "another" })).outcome, "unknown");
     assert.equal((await look(SALE, { ...SALE, id: "TRN_2" })).outcome, "unknown");
     assert.equal((await look({ ...SALE, status: "PENDING" })).outcome, "pending");
+    const counted = (total_record_count: number) =>
+      globalpayments.lookUp!(traceOf(orderOf()), ioWith([answered(200, { total_record_count, transactions: [] })]));
+    assert.equal((await counted(0)).outcome, "absent");
+    assert.equal((await counted(1)).outcome, "unknown", "none of what the vendor found");
     const refund = { ...SALE, id: "TRN_2", type: "REFUND" };
     assert.equal((await look({ ...SALE, type: "SALE" }, refund)).outcome, "approved", "a refund is no second payment");
     assert.equal((await look(refund)).outcome, "absent");

@@ -179,10 +179,12 @@ export function readStored({ status, body }: kit.Answered): string | Declined {
   return error.outcome === "declined" ? error : kit.declined("gateway_unavailable");
 }
 
-/** The payments of a look-up; null when the vendor did not say, or shows others than it was asked for. */
+/** The payments of a look-up; null when the vendor did not say, shows none of what it found, or others than it was asked for. */
 export function readList(answer: GatewayAnswer, subject: Subject): State[] | null {
-  const found = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "transactions");
-  return found?.every((item) => kit.textAt(item, "reference") === subject.reference)
+  const body = kit.lookUpBody(answer, kit.readJson);
+  const found = kit.objectsAt(body, "transactions");
+  if (found === null || (found.length === 0 && (kit.minorOf(kit.at(body, "total_record_count")) ?? 0) > 0)) return null;
+  return found.every((item) => kit.textAt(item, "reference") === subject.reference)
     ? found.filter((item) => !isRefund(item)).map((item) => readTransaction(item, subject))
     : null;
 }

@@ -31,11 +31,10 @@ export const gateway = kit.defineGateway({
   supportHeader: "intuit_tid",
   documentation:
     "US dollars alone, 99,999.99 at the most. A refresh token that is not used for about 100 days expires, and the merchant must then connect again: a worker " +
-    "renews it after 30 days without use. Unconfirmed: how long Intuit keeps a Request-Id and how long one may be, how long a replaced refresh token goes on, " +
-    "the longest description, the members of a stored card's answer, its answer to a void of one that it never got " +
-    "(taken for 404 with PMT-10305), and the statuses of fraud refusals. Intuit's sandbox settles at once, so a void by Request-Id may " +
-    "fail there. A refund without a clear answer is not sent again: the charge's status tells of it, or the payment stays on the list of " +
-    "unmatched ones.",
+    "renews it after 30 days without use. Unconfirmed: how long Intuit keeps a Request-Id, how long one may be, its answer to a void of one that it never got " +
+    "(taken for 404 with PMT-10305), how long a replaced refresh token goes on, the longest description, the members of a stored card's answer, and the " +
+    "statuses of fraud refusals. Intuit's sandbox settles at once, so a void by Request-Id may fail there. A refund without a clear answer is not sent again: " +
+    "the charge's status tells of it, or the payment stays on the list of unmatched ones.",
   refusalOf: ({ mode, currency, amountMinor }) =>
     mode === "charge" && (currency !== "USD" || amountMinor > LARGEST)
       ? "QuickBooks takes US dollars alone, and 99,999.99 of them at the most"

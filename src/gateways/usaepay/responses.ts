@@ -124,7 +124,9 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
 export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
   const read = kit.triage(answer, { effect: "money", read: kit.readJson });
   if ("outcome" in read) return read;
-  if (read.status === 200 && kit.textAt(read.body, "result_code") === "A") return stored(read.body);
+  const result = kit.textAt(read.body, "result_code");
+  if (read.status === 200 && result === "A") return stored(read.body);
+  if (result !== undefined && !REFUSED.has(result)) return kit.unknown("a result that says nothing of the card");
   const refused = refusal(read.status, read.body);
   return refused.outcome === "declined" && errorOf(read.body) === ZERO_REFUSED ? { ...refused, reason: CANNOT_VERIFY } : refused;
 }

@@ -284,4 +284,11 @@ describe("usaepay responses", () => {
     assert.equal((await usaepay.tokenize(storing, ioWith([LOST, answered(500, {}), answered(200, SAVED)]))).outcome, "approved");
     assert.equal(codeOf(await usaepay.tokenize(storing, ioWith([LOST]))), "gateway_unavailable");
   });
+
+  test("a result that the vendor does not document, or an approval with another status, says nothing of the card: it may be stored (I4)", async () => {
+    for (const odd of [answered(200, { ...SAVED, result_code: "" }), answered(400, SAVED)]) {
+      const outcome = await usaepay.tokenize(storing, ioWith([odd]));
+      assert.ok(outcome.outcome === "declined" && outcome.mayBeStored === true, JSON.stringify(outcome));
+    }
+  });
 });

@@ -59,7 +59,7 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   if (requests.isTooLarge(order)) return kit.declined("gateway_misconfigured", { reason: "Worldpay takes amounts of 32 bits only" });
   const answer = await io.send(requests.sale(order, io.settings));
   const payment = responses.readPayment(answer, order);
-  const path = responses.settlementPath(answer);
+  const path = responses.settlementPath(answer, io.settings.options.cvc_not_matched);
   if (payment.outcome !== "approved" || payment.capture === "captured" || path === undefined) return payment;
   return responses.readSettlement(await io.send(requests.settle(path, io.settings)), payment);
 }

@@ -95,9 +95,11 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
   }
 }
 
-/** The path of the link that settles a payment; undefined when there is none. */
-export function settlementPath(answer: GatewayAnswer): string | undefined {
-  const href = kit.textAt(kit.lookUpBody(answer, kit.readJson, [201]) ?? undefined, "_actions", "settlePayment", "href");
+/** The path of the link that settles a payment; undefined when there is none, or the project would have one with such a code cancelled. */
+export function settlementPath(answer: GatewayAnswer, cvcNotMatched: "enabled" | "disabled"): string | undefined {
+  const body = kit.lookUpBody(answer, kit.readJson, [201]);
+  if (body === null || (cvcNotMatched === "enabled" && riskOf(body, "cvc") === "notmatched")) return undefined;
+  const href = kit.textAt(body, "_actions", "settlePayment", "href");
   return /\/api\/payments\/[\w.~%=+-]{1,2048}\/settlements$/.exec(href ?? "")?.[0];
 }
 

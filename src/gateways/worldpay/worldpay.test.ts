@@ -219,13 +219,14 @@ describe("worldpay responses", () => {
   test("what was only held is settled by its link, once: refused it stays held, without an answer it is in doubt", async () => {
     const linked = (href: string) =>
       answered(201, { ...PAID, outcome: "authorized", _actions: { settlePayment: { href, method: "POST" } } });
-    const hold = linked("https://try.access.worldpay.com/api/payments/eyJrIjoi%2F1%3D/settlements");
+    const link = "https://try.access.worldpay.com/api/payments/eyJrIjoi%2F1%3D/settlements";
+    const hold = linked(link);
     const settled = answered(202, { outcome: "sentForSettlement", _links: PAID._links });
     const captureOf = (outcome: Outcome) => (outcome.outcome === "approved" ? outcome.capture : outcome.outcome);
     const io = ioWith([hold, settled]);
     assert.deepEqual(await worldpay.charge(orderOf(), io), await charge(answered(202, PAID)));
     const [, { request, body } = assert.fail()] = io.sent;
-    assert.equal(`${request.method} ${request.url}`, "POST https://try.access.worldpay.com/api/payments/eyJrIjoi%2F1%3D/settlements");
+    assert.equal(`${request.method} ${request.url}`, `POST ${link}`);
     assert.deepEqual([request.headers["WP-Api-Version"], request.headers["Accept"], body], ["2024-06-01", "application/json", ""]);
     for (const refusal of [bad(400, "actionIsNotAllowed"), bad(404, "endpointNotFound")])
       assert.equal(captureOf(await charge(hold, refusal)), "authorized");
@@ -235,6 +236,15 @@ describe("worldpay responses", () => {
       const alone = ioWith([linked(href)]);
       assert.equal(captureOf(await worldpay.charge(orderOf(), alone)), "authorized");
       assert.equal(alone.sent.length, 1);
+    }
+    const riskFactors = [{ type: "cvc", risk: "notMatched" }];
+    const mismatch = answered(201, { ...PAID, outcome: "authorized", riskFactors, _actions: { settlePayment: { href: link } } });
+    for (const [rule, capture] of [
+      ["enabled", "authorized"],
+      ["disabled", "captured"],
+    ] as const) {
+      const ruled = ioWith([mismatch, settled], { options: { moto: true, cvc_not_matched: rule } });
+      assert.equal(captureOf(await worldpay.charge(orderOf(), ruled)), capture, "the project's own rule about the code");
     }
     const storing = { ...STORED, _actions: { settlePayment: { href: "https://try.access.worldpay.com/api/payments/e/settlements" } } };
     const kept = ioWith([answered(201, storing)]);

@@ -369,6 +369,16 @@ describe("the apply file", () => {
     await database.db.deleteFrom("projects").where("slug", "=", "painted").execute();
   });
 
+  test("a variable of the card form that is null is taken away, and the others stay", async () => {
+    const look = (variables: string) => apply(project(`widget: { appearance: { variables: ${variables} } }`).replace("shop", "plain"));
+    await look('{ colorPrimary: "#0a7d5a", fontFamily: Georgia }');
+    await look("{ fontFamily: null }");
+    const { widget } = await projectRow("plain");
+    assert.deepEqual(widget, { appearance: { variables: { colorPrimary: "#0a7d5a" } } });
+    assert.deepEqual((await look("{ fontFamily: null }")).changes, []);
+    await database.db.deleteFrom("projects").where("slug", "=", "plain").execute();
+  });
+
   test("every credential that is missing is told", async () => {
     const credentialFields = ["merchant_id", "public_key", "private_key"].map((name) => ({
       name,

@@ -5,7 +5,7 @@ import { parseE164 } from "#src/kernel/phone.ts";
 import type { Db, Tables } from "#src/platform/index.ts";
 import { contrastFault } from "../appearance.ts";
 import { integrationsPlace, openIntegrations } from "../repository.ts";
-import { merge, readVoice, readWidget, type StoredRecordings } from "../settings.ts";
+import { merge, mergeWidget, readVoice, readWidget, type StoredRecordings } from "../settings.ts";
 import { type Change, CommandFault, eachOf, note, type OrganizationKey, type ProjectKey } from "./change.ts";
 import { saveGateways } from "./gateways.ts";
 import { checkSeparateSecrets } from "./separate-secrets.ts";
@@ -52,7 +52,7 @@ async function saveRow(change: Change, project: ProjectKey, values: ProjectValue
     accepted_brands: values.accepted_brands ?? existing?.accepted_brands ?? [],
     archived: values.archived ?? existing?.archived ?? false,
     voice: merge(existing?.voice ?? {}, values.voice && { ...values.voice, ...namedRecordings(change, values.voice.recordings) }),
-    widget: merge(existing?.widget ?? {}, values.widget),
+    widget: mergeWidget(existing?.widget ?? {}, values.widget),
   };
   const integrations = sealIntegrations(change, project, values, existing);
   const json = { voice: JSON.stringify(columns.voice), widget: JSON.stringify(columns.widget), ...integrations };
@@ -134,7 +134,7 @@ function sealIntegrations(
 /** Colours are judged as they are shown: with those that are stored. */
 function checkAppearance({ widget }: ProjectValues, existing: Row | undefined): void {
   if (!widget?.appearance) return;
-  const { theme, variables } = readWidget(merge(existing?.widget ?? {}, widget)).appearance;
+  const { theme, variables } = readWidget(mergeWidget(existing?.widget ?? {}, widget)).appearance;
   const fault = contrastFault(variables, theme);
   if (fault !== null) throw new CommandFault(["widget", "appearance"], fault);
 }

@@ -601,6 +601,8 @@ function takeCards(form: HTMLFormElement): void {
       if (field.value !== "") check(field);
     });
   }
+  // On a slow connection a field is typed in before this script is there.
+  for (const field of fields) if (field.value !== "") field.dispatchEvent(new Event("input"));
   // Browsers keep what was typed, on disk too, and show it to whoever comes back to the page.
   window.addEventListener("pagehide", clear);
   if (main.dataset["processing"] === undefined) return work(false);
