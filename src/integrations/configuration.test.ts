@@ -28,6 +28,9 @@ test("printed settings are JSON with this installation's addresses, and the call
       callback: SETTING.callback,
     });
   }
+  assert.deepEqual([alpha.callback, beta.callback], [SETTING.callback, SETTING.callback]);
+  const open = configurationFor({ ...SETTING, callback: null });
+  assert.deepEqual([open.alpha.callback, open.beta.callback], ["sip:YOUR_AGENT@sip.vapi.ai", "sip:YOUR_AGENT@YOUR_TRUNK"]);
   assert.deepEqual([api.transfer_to, api.phone_number], ["sip:SESSION_ID@pay.example.test:5060", "+15550001111"]);
 });
 

@@ -22,7 +22,7 @@ export interface Setting {
 }
 
 export interface Configuration {
-  /** `assistant`: settings of the assistant itself that the tools go into. */
+  /** `assistant`: settings of the assistant itself that the tools go into. `callback`: a stand-in in capitals where none was given. */
   alpha: { tools: object[]; assistant: object; callback: string };
   beta: { general_tools: object[]; callback: string };
   /** For agents of one's own: what their code sends, and where it transfers the call. */
@@ -109,12 +109,18 @@ export function configurationFor(setting: Setting): Configuration {
     memory: "MEMORY",
   };
   return {
-    alpha: alphaOf(collectTool(isStored, setting.transfersByControl), setting.transfersByControl, {
-      url: url("alpha", setting.transfersByControl ? "&transfer=control" : ""),
-      timeoutSeconds: 20,
-      headers: { ...authorization, ...(setting.hasAlphaSecret && { "X-Vapi-Secret": "SECRET" }) },
-    }),
-    beta: betaOf(collectTool(isStored), url("beta"), authorization),
+    alpha: {
+      ...alphaOf(collectTool(isStored, setting.transfersByControl), setting.transfersByControl, {
+        url: url("alpha", setting.transfersByControl ? "&transfer=control" : ""),
+        timeoutSeconds: 20,
+        headers: { ...authorization, ...(setting.hasAlphaSecret && { "X-Vapi-Secret": "SECRET" }) },
+      }),
+      callback: callback ?? "sip:YOUR_AGENT@sip.vapi.ai",
+    },
+    beta: {
+      general_tools: betaTools(collectTool(isStored), url("beta"), authorization),
+      callback: callback ?? "sip:YOUR_AGENT@YOUR_TRUNK",
+    },
     api: {
       create: { method: "POST", url: `${baseUrl}/v1/sessions`, headers: { ...authorization, "Content-Type": "application/json" }, body },
       transfer_to: sipUri,
@@ -131,21 +137,18 @@ export function configurationFor(setting: Setting): Configuration {
 /** A tool call with a long `memory`, and what is said in the same turn: the platform's own limit of 250 cuts its arguments off. */
 const MODEL_TOKENS = 500;
 
-function alphaOf(collect: object, transfersByControl: boolean, server: object): Configuration["alpha"] {
+function alphaOf(collect: object, transfersByControl: boolean, server: object): Omit<Configuration["alpha"], "callback"> {
   const tool = (definition: object) => ({ type: "function", async: false, function: definition, server });
   const model = { maxTokens: MODEL_TOKENS };
-  if (transfersByControl) return { tools: [tool(collect), tool(RESULT)], assistant: { model }, callback: ALPHA_CALLBACK };
+  if (transfersByControl) return { tools: [tool(collect), tool(RESULT)], assistant: { model } };
   return {
     // Without destinations the platform asks where the call goes, and it asks the assistant's server: such a tool has none of its own.
     tools: [tool(collect), tool(RESULT), { type: "transferCall", destinations: [], function: TRANSFER }],
     assistant: { server, serverMessages: ["transfer-destination-request"], model },
-    callback: ALPHA_CALLBACK,
   };
 }
 
-const ALPHA_CALLBACK = "sip:YOUR_AGENT@sip.vapi.ai";
-
-function betaOf(collect: object, url: string, headers: object): Configuration["beta"] {
+function betaTools(collect: object, url: string, headers: object): object[] {
   const tool = (definition: object, more: object) => ({
     type: "custom",
     ...definition,
@@ -156,22 +159,19 @@ function betaOf(collect: object, url: string, headers: object): Configuration["b
     speak_after_execution: true,
     ...more,
   });
-  return {
-    general_tools: [
-      tool(collect, {
-        speak_during_execution: true,
-        execution_message_description: "Say in a few words that you are preparing the payment.",
-        response_variables: { payment_transfer_to: "transfer_to", payment_session_id: "session_id" },
-      }),
-      tool(RESULT, { speak_during_execution: false }),
-      {
-        type: "transfer_call",
-        ...TRANSFER,
-        transfer_destination: { type: "predefined", number: "{{payment_transfer_to}}" },
-        transfer_option: { type: "cold_transfer", cold_transfer_mode: "sip_invite", show_transferee_as_caller: true },
-        custom_sip_headers: { "X-Session-Id": "{{payment_session_id}}", "X-Caller": "{{user_number}}" },
-      },
-    ],
-    callback: "sip:YOUR_AGENT@YOUR_TRUNK",
-  };
+  return [
+    tool(collect, {
+      speak_during_execution: true,
+      execution_message_description: "Say in a few words that you are preparing the payment.",
+      response_variables: { payment_transfer_to: "transfer_to", payment_session_id: "session_id" },
+    }),
+    tool(RESULT, { speak_during_execution: false }),
+    {
+      type: "transfer_call",
+      ...TRANSFER,
+      transfer_destination: { type: "predefined", number: "{{payment_transfer_to}}" },
+      transfer_option: { type: "cold_transfer", cold_transfer_mode: "sip_invite", show_transferee_as_caller: true },
+      custom_sip_headers: { "X-Session-Id": "{{payment_session_id}}", "X-Caller": "{{user_number}}" },
+    },
+  ];
 }

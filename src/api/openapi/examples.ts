@@ -13,7 +13,9 @@ const event = (session: typeof charged) =>
   JSON.parse(webhookBody("evt_0123456789abcdefghijABCD", session, "dollars", GATEWAYS_BUILT)) as object;
 
 const PAY_URL = `https://pay.merchant.example/widget/${WAITING.id}?t=0123456789abcdefghijABCDEFGHIJ0123456789abc`;
-const CREATE = { project: "shop", caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" };
+/** That of every new installation: the page's requests work there with the key that the start printed. */
+const PROJECT = "demo";
+const CREATE = { project: PROJECT, caller: "+14155550100", amount: "49.95", mode: "charge", gateway: "stripe" };
 const CARD = { number: "4242424242424242", exp_month: "12", exp_year: "2030", cvv: "123", cardholder_name: null, postal_code: "94105" };
 const missing = { type: FAULTS.missing.type, loc: ["body", "amount"], msg: FAULTS.missing.msg };
 const health = (status: "ok" | "unavailable", database: "ok" | "failed") => ({
@@ -60,7 +62,7 @@ export const EXAMPLES: Partial<Record<ComponentName, Readonly<Record<string, obj
     held: detailView(held, null),
     declined: detailView(declined, null),
   },
-  CreateWidgetSession: { charge: { project: "shop", amount_cents: 4995, gateway: "stripe", description: "Invoice 1001" } },
+  CreateWidgetSession: { charge: { project: PROJECT, amount_cents: 4995, gateway: "stripe", description: "Invoice 1001" } },
   WidgetSessionCreateResponse: {
     created: {
       session_id: WAITING.id,

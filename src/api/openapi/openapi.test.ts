@@ -55,6 +55,15 @@ test("the description is valid OpenAPI 3.1, version 1.0.0, with the published sc
   assert.deepEqual(Object.keys(document.webhooks), ["status", "paymentMethodCollected"]);
 });
 
+test("the requests that are shown name the project that a new installation has, so that its key can send them as they stand", async () => {
+  const { projectSlug } = await api.projects.ensureStarter();
+  for (const path of ["/v1/sessions", "/v1/widget-sessions"]) {
+    const { examples = {} } = document.paths[path]!["post"]!.requestBody!.content["application/json"]!;
+    const named = Object.values(examples).map(({ value }) => (value as { project: string }).project);
+    assert.ok(named.length > 0 && named.every((project) => project === projectSlug), `${path}: ${named.join()}`);
+  }
+});
+
 test("the description passes Redocly's recommended rules without an error or a warning (R-032)", async () => {
   const config = await createConfig({ extends: ["recommended"] });
   const problems = await lintFromString({ source: JSON.stringify(document), config });
