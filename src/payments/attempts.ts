@@ -17,7 +17,7 @@ export interface Attempt {
   credentialVersion: number;
   cardBrand: string;
   cardLast4: string;
-  /** Time since the row was written, by the database's clock, ms. */
+  /** Time since the row was written, by the database's clock, ms; no less than 0, though that clock was set back. */
   ageMs: number;
   /** How old it is when its owner, if alive, has stopped waiting for the gateway, ms. */
   deadlineMs: number;
@@ -57,7 +57,7 @@ export async function findAttempt(db: Db, id: string): Promise<Attempt | null> {
     credentialVersion: row.credential_version,
     cardBrand: row.card_brand,
     cardLast4: row.card_last4,
-    ageMs: row.age_ms,
+    ageMs: Math.max(0, row.age_ms),
     deadlineMs: row.deadline_at.getTime() - row.started_at.getTime(),
     outcome: row.outcome,
     wasTaken: row.outcome === "approved" || row.reason === TOO_LATE,

@@ -249,6 +249,22 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await attemptOf(session)).owner, "process-2");
   });
 
+  test("an attempt of a process that died before the database server's clock was set back is taken up and ended in its time all the same", async () => {
+    const session = await died("dead");
+    await lease("dead");
+    const { db } = fixture.database;
+    await sql`update payment_attempts set started_at = started_at + interval '1 hour', deadline_at = deadline_at + interval '1 hour'`.execute(
+      db,
+    );
+    await sql`update process_leases set heartbeat_at = heartbeat_at + interval '1 hour'`.execute(db);
+    fake.onLookUp = () => ({ outcome: "absent" });
+    const process = testProcess(fixture, fake.gateway(), { owner: "process-2" });
+    const begin = process.clock.monotonic();
+    const isLate = () => process.clock.monotonic() - begin > 10 * MINUTE;
+    await recover(process, async () => isLate() || (await isFinal(session)()));
+    assert.partialDeepStrictEqual(await read(session), { status: "payment-failed", errorCode: "gateway_unavailable" });
+  });
+
   test("the attempt of a living process is never disturbed", async () => {
     await lease("living");
     const session = await died("living");

@@ -42,6 +42,16 @@ test("a process lives while it is heard of, is dead 15 s after its last heartbea
   assert.equal(clock.pending, 0);
 });
 
+test("a process that died before the server's clock was set back is dead all the same, however far back", async () => {
+  const clock = new ManualClock();
+  const end = await startLease({ database, clock, owner: "p3", roles: "voice", log: silentLog });
+  await age("p3", -10);
+  assert.equal(await isDead("p3"), false, "clocks are corrected by seconds while all live");
+  await age("p3", -3_600);
+  assert.equal(await isDead("p3"), true);
+  await end();
+});
+
 test("the heartbeat comes every five seconds, and again after one that failed", async () => {
   const clock = new ManualClock();
   const failed = Promise.withResolvers<void>();

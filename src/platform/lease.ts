@@ -59,11 +59,15 @@ export async function livingProcesses(db: Db): Promise<{ owner: string; roles: s
   return rows.map(({ owner, roles }) => ({ owner, roles: roles.split(",") }));
 }
 
-/** SQL condition: the process named in `owner` (a column, as sql.ref) has not been heard of for 15 s, or ended in order. */
+/**
+ * SQL condition: the process named in `owner` (a column, as sql.ref) has not been heard of for 15 s, or ended in order. Nor has one whose
+ * heartbeat lies ahead: the server's clock was set back, and whoever lives says so by the new one within 5 s.
+ */
 export function isOwnerDead(owner: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`not exists (
     select from process_leases
     where process_leases.owner = ${owner} and process_leases.heartbeat_at > clock_timestamp() - ${DEAD_AFTER}::interval
+      and process_leases.heartbeat_at < clock_timestamp() + ${DEAD_AFTER}::interval
   )`;
 }
 

@@ -49,8 +49,8 @@ async function heard(owner: string, secondsAgo: number): Promise<void> {
     .execute();
 }
 
-/** Heard of now and for an hour to come, however long the test takes. */
-const lives = (owner: string) => heard(owner, -3600);
+/** Heard of as lately as can be. */
+const lives = (owner: string) => heard(owner, -14);
 
 /** A session in a call of `owner` that has been going on for a while. */
 async function inCall(owner: string, channel: "voice" | "widget" = "voice"): Promise<string> {
@@ -125,6 +125,19 @@ test("a call whose process died is abandoned, one whose process lives goes on (I
   assert.equal(await statusOf(living), "COLLECTING");
   assert.equal(await statusOf(widget), "COLLECTING", "a widget session belongs to no process");
   assert.equal(await statusOf(charging), "COLLECTING", "the gateway is asked first");
+});
+
+test("a call whose process died before the database server's clock was set back is abandoned without waiting for that time to come again (I10)", async () => {
+  await heard("dead", -3_600);
+  const id = await inCall("dead");
+  await fixture.database.db
+    .updateTable("sessions")
+    .set({ updated_at: sql<Date>`updated_at + interval '1 hour'` })
+    .where("id", "=", id)
+    .execute();
+  start();
+  await sweeps(4);
+  assert.equal(await statusOf(id), "abandoned");
 });
 
 test("when the database was away and processes are heard of again in time, no call is taken for dead", async () => {

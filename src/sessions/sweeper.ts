@@ -99,8 +99,9 @@ async function idleWidgets({ db }: Pick<Database, "db">): Promise<Session[]> {
  */
 export async function orphans({ db }: Pick<Database, "db">, own?: OwnCalls): Promise<Session[]> {
   const isDead = isOwnerDead(sql.ref("sessions.claimed_by"));
-  // Time for a new process to be heard of.
-  const isOld = sql<boolean>`sessions.updated_at < clock_timestamp() - interval '15 seconds'`;
+  // Time for a new process to be heard of. What lies ahead is from before the server's clock was set back.
+  const isOld = sql<boolean>`(sessions.updated_at < clock_timestamp() - interval '15 seconds'
+    or sessions.updated_at > clock_timestamp() + interval '15 seconds')`;
   const rows = await select(db)
     .where("status", "=", "COLLECTING")
     .where("phase", "=", "collecting")
