@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
-import { type Acceptor, type Arc, PAUSE } from "./acceptor.ts";
+import { AFTER_OH, type Acceptor, type Arc, PAUSE } from "./acceptor.ts";
 
 const SILENCE = "SIL";
+/** The sound of "oh", in which "zero" ends too. */
+const OH = "OW";
 /** By word, the phone that it ends in, of its first pronunciation. */
 const LAST_PHONES: ReadonlyMap<string, string> = new Map(
   readFileSync(new URL("telephone.dict", import.meta.url), "utf8")
@@ -41,7 +43,9 @@ export function byLeftContext({ arcs, start, final, ...rest }: Acceptor): Accept
     const [state, context, from] = next;
     if (context !== SILENCE && leaving.has(state)) all.push({ from, to: idOf(state, SILENCE), ...PAUSE });
     for (const arc of leaving.get(state) ?? [])
-      all.push({ ...arc, from, to: idOf(arc.to, arc.word === null ? context : contextAfter(arc.word)) });
+      // Behind another "oh" this one would be the half of a long one: "zero seven two", slowly, was 0072.
+      if (context !== OH || !arc.word?.startsWith(AFTER_OH))
+        all.push({ ...arc, from, to: idOf(arc.to, arc.word === null ? context : contextAfter(arc.word)) });
   }
   return { ...rest, states: ids.size, start: first, final: last, arcs: all };
 }

@@ -199,6 +199,11 @@ test('"oh oh" is two digits, and not a long one (R-229)', () => {
     );
 });
 
+test('a long "zero" is one digit, and no "zero oh" that makes a whole code of a broken-off one (R-229)', () => {
+  const results = recognise("cvv", "zero seven two", { ...SPEAKERS[2], lengths: [4], beforeMs: 1_500, afterMs: 500 });
+  assert.ok(results.every((result) => result.kind !== "digits" || !result.certain));
+});
+
 test('a code that begins with "oh" is not one after "so" (R-229)', () => {
   for (const speaking of [SPEAKERS[1], SPEAKERS[3], SPEAKERS[7]])
     assert.deepEqual(recognise("cvv", "oh seven two", { ...speaking, lengths: [3] }), [digits("072", WHOLE)]);
