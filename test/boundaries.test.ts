@@ -279,6 +279,20 @@ test("files stay short: over 500 lines needs its reason in the first comment", (
   );
 });
 
+test("a gateway's adapter of over 400 lines says why in its first comment", () => {
+  const adapters = readdirSync(join(root, "src/gateways"), { withFileTypes: true }).filter((entry) => entry.isDirectory() && entry.name !== "kit");
+  const unexplained = adapters.filter(({ parentPath, name }) => {
+    const folder = join(parentPath, name);
+    const files = readdirSync(folder).filter((file) => !/^(behaviour|testing)\.ts$|\.test\.ts$/.test(file));
+    const texts = files.map((file) => readFileSync(join(folder, file), "utf8"));
+    return texts.join("").split("\n").length > 400 && !texts.some((text) => /Length:/.test(text));
+  });
+  assert.deepEqual(
+    unexplained.map(({ name }) => name),
+    [],
+  );
+});
+
 test("the tour of one call names files that exist, and names that stand in them", () => {
   const tour = readFileSync(join(root, "docs/one-call.md"), "utf8");
   const hops = [...tour.matchAll(/`((?:src|simulators|migrations)\/[\w./-]+)`(?: (?:\| |\()`(\w+)`)?/g)];

@@ -5,9 +5,13 @@ import type { Browser, Page } from "playwright-core";
 import { openChromium, withoutChromium } from "../../../test/peers/chromium.ts";
 import { KEYS, startTestApi, type TestApi } from "../testing.ts";
 
+/** The project of a new installation, which the page's requests name. */
+const DEMO = { slug: "demo", name: "Demo", currency: "USD", gateways: { stripe: { test: { credentials: { secret_key: "sk_test_x" } } } } };
+
 let api: TestApi;
 before(async () => {
   api = await startTestApi();
+  await api.projects.applyFile(JSON.stringify({ organizations: [{ slug: "acme", projects: [DEMO] }] }), {});
 });
 after(() => api.close());
 

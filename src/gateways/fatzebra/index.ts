@@ -8,7 +8,11 @@ type Io = kit.Io<typeof requests.SETTINGS>;
 
 const DECIMALS = kit.uncertainDecimals(kit.DISPUTED);
 
-/** Fat Zebra (PMNTS) Gateway API v1.0: purchases that are found by our reference, and card tokens. */
+/**
+ * Fat Zebra (PMNTS) Gateway API v1.0: purchases that are found by our reference, and card tokens.
+ * Length: two flags and a code that may contradict one another, refusals in words alone, holds and uncaptured purchases to be released, and refunds that a bank
+ * may decline, each under a reference of its own.
+ */
 export const gateway = kit.defineGateway({
   name: "fatzebra",
   settings: requests.SETTINGS,

@@ -11,7 +11,10 @@ const MOST_TRIES = 2;
 const SHOWS_MS = 3_000;
 const LOST = "the request was lost, and Moneris does not know of it";
 
-/** Moneris Gateway API (MPG), XML: purchases, verifications, the vault. One request at a time, on one address. */
+/**
+ * Moneris Gateway API (MPG), XML: purchases, verifications, the vault. One request at a time, on one address.
+ * Length: no key that replays, so that each transaction has a status check of its own, and a card is stored in two steps, the second with the first one's id.
+ */
 export const gateway = kit.defineGateway({
   name: "moneris",
   settings: requests.SETTINGS,

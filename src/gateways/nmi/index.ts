@@ -5,7 +5,10 @@ import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
 
-/** NMI Payment API (transact.php) and Query API (query.php), the Customer Vault for stored cards. */
+/**
+ * NMI Payment API (transact.php) and Query API (query.php), the Customer Vault for stored cards.
+ * Length: forms in one interface and XML in the other, cards stored asked or unasked, and duplicates that the vendor knows by card and amount alone.
+ */
 export const gateway = kit.defineGateway({
   name: "nmi",
   settings: requests.SETTINGS,

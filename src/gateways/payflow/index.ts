@@ -10,7 +10,10 @@ type PayflowIo = kit.Io<typeof requests.SETTINGS>;
 /** Noted where a request was repeated and the vendor could not tell whether it had the first one. */
 const UNCHECKED = { duplicates: "unchecked" };
 
-/** PayPal's Payflow Gateway: name-value pairs with length tags, both ways. */
+/**
+ * PayPal's Payflow Gateway: name-value pairs with length tags, both ways.
+ * Length: length tags, results whose words decide, and replays that the vendor sometimes cannot check.
+ */
 export const gateway = kit.defineGateway({
   name: "payflow",
   settings: requests.SETTINGS,

@@ -9,7 +9,10 @@ type Shift4Io = kit.Io<typeof requests.SETTINGS>;
 
 const POLL_MS = [2_000];
 
-/** Shift4 API of dev.shift4.com (formerly SecurionPay): a charge with the card; a customer with a card that a hold has verified. */
+/**
+ * Shift4 API of dev.shift4.com (formerly SecurionPay): a charge with the card; a customer with a card that a hold has verified.
+ * Length: a card is stored in four steps, each with a key of its own, and a look-up goes through lists whose metadata cannot be searched for.
+ */
 export const gateway = kit.defineGateway({
   name: "shift4",
   settings: requests.SETTINGS,

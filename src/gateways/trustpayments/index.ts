@@ -8,7 +8,10 @@ type Io = kit.Io<typeof requests.SETTINGS>;
 
 const DECIMALS = kit.uncertainDecimals(kit.DISPUTED);
 
-/** Trust Payments (formerly Secure Trading), Webservices API 1.00: AUTH, ACCOUNTCHECK, and TRANSACTIONQUERY for what was lost. */
+/**
+ * Trust Payments (formerly Secure Trading), Webservices API 1.00: AUTH, ACCOUNTCHECK, and TRANSACTIONQUERY for what was lost.
+ * Length: no repetition is known to the vendor, several responses stand in one answer, and whether money is kept is told by a status beside the refusal.
+ */
 export const gateway = kit.defineGateway({
   name: "trustpayments",
   settings: requests.SETTINGS,
