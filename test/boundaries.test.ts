@@ -280,7 +280,9 @@ test("files stay short: over 500 lines needs its reason in the first comment", (
 });
 
 test("a gateway's adapter of over 400 lines says why in its first comment", () => {
-  const adapters = readdirSync(join(root, "src/gateways"), { withFileTypes: true }).filter((entry) => entry.isDirectory() && entry.name !== "kit");
+  const adapters = readdirSync(join(root, "src/gateways"), { withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && entry.name !== "kit",
+  );
   const unexplained = adapters.filter(({ parentPath, name }) => {
     const folder = join(parentPath, name);
     const files = readdirSync(folder).filter((file) => !/^(behaviour|testing)\.ts$|\.test\.ts$/.test(file));

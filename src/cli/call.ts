@@ -97,9 +97,9 @@ export async function run(args: string[]): Promise<number> {
   }
 }
 
-/** Of a SIP URI (RFC 3261 section 19.1.1); "" where there is none. */
+/** Of a SIP URI (RFC 3261 section 19.1.1). Where it has none, this machine: the call itself says then what is wrong with the URI. */
 function hostOf(uri: string): string {
-  return unbracketed(/^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;?]*)/i.exec(uri)?.[1] ?? "");
+  return unbracketed(/^sips?:(?:[^@]*@)?(\[[^\]]*\]|[^:;?]*)/i.exec(uri)?.[1] || "localhost");
 }
 
 /** What the service's refusals mean, by SIP status (docs/interface.md, Matching calls). */

@@ -98,6 +98,7 @@ test("why the service refused a test call is said in one sentence beside its sta
   const { session_id: id } = await service.create();
   await json("sessions", "cancel", id);
   assert.match((await call(id)).stderr, /^This session is over, or nobody called in its time: make another one\.\n$/);
+  await service.webhook();
 });
 
 test("what was heard of a call whose script fails is kept, and the failure ends as the sentence that was heard last", async () => {
@@ -198,11 +199,9 @@ test("sessions are listed, shown with attempt, webhook and transfer, and cancell
   assert.equal((await service.session(waiting.session_id))["status"], "cancelled");
   assert.equal(((await service.webhook()).body as { event: string }).event, "payment.cancelled");
   assert.match((await run(["sessions", "list"], service.env)).stdout, new RegExp(`^${waiting.session_id}  acme/shop `, "m"));
-  const cancelled = await json<{ session_id: string }[]>("sessions", "list", "--status", "cancelled", "--project", "shop", "--limit", "5");
-  assert.deepEqual(
-    cancelled.map((row) => row.session_id),
-    [waiting.session_id],
-  );
+  const cancelled = await json<{ session_id: string; status: string }[]>("sessions", "list", "--status", "cancelled", "--project", "shop");
+  assert.equal(cancelled[0]?.session_id, waiting.session_id);
+  assert.deepEqual([...new Set(cancelled.map((row) => row.status))], ["cancelled"]);
 
   await refused(["sessions", "cancel", waiting.session_id], /cannot be cancelled \(status: cancelled\)/);
   await refused(["sessions", "show", "018f7a52-0000-4000-8000-00000000dead"], /There is no session/);
