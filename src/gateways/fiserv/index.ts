@@ -56,8 +56,7 @@ async function charge(order: Order, io: FiservIo): Promise<Outcome> {
   const total = kit.unrefused(requests.fiservAmount(order));
   const answer = await io.send(requests.sale(order, io.settings, io, total));
   const state = responses.readSale(answer, order);
-  if (await isSecond(order, io, answer, state))
-    return { ...kit.declined("duplicate_transaction", { reason: SECOND }), unlessFound: "gateway_credentials_invalid" };
+  if (await isSecond(order, io, answer, state)) return kit.usedUp({ reason: SECOND }, "gateway_credentials_invalid");
   return follow(order, io, state);
 }
 

@@ -98,11 +98,11 @@ export function withoutDuplicates(found: readonly LookUpResult[]): LookUpResult[
 
 /**
  * Refused for an id that pays or is stored once, made for this very request and used up before it: by another delivery of the request,
- * so that it is looked up like a duplicate.
+ * so that it is looked up like a duplicate. `unlessFound`: what the refusal is where there was none.
  */
-export const usedUp = (details: DeclinedDetails): Declined => ({
+export const usedUp = (details: DeclinedDetails, unlessFound: DeclineCode = "processing_error"): Declined => ({
   ...declined("duplicate_transaction", details),
-  unlessFound: "processing_error",
+  unlessFound,
 });
 
 /** A refusal of a card that was stored to be verified, without its verification's ids; one that could not be taken out again is kept. */

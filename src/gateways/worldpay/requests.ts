@@ -112,20 +112,18 @@ export const readPayment = (id: string, settings: Settings): GatewayRequest =>
     QUERY_TIMEOUT_MS,
   );
 
-/** Settles a payment that was only held, by the link of its answer: the path alone, so that credentials go nowhere else. */
-export const settle = (path: string, settings: Settings): GatewayRequest => ({
+/** Follows a link of an answer: its path alone, so that credentials go nowhere else. */
+const follow = (path: string, settings: Settings, headers: Readonly<Record<string, string>>): GatewayRequest => ({
   method: "POST",
   url: settings.endpoint + path,
-  headers: { ...authorization(settings), "WP-Api-Version": VERSION, Accept: "application/json" },
+  headers: { ...authorization(settings), ...headers },
   body: new Uint8Array(0),
   timeoutMs: TIMEOUT_MS,
 });
 
-/** Follows a link of `readPayment`: its path alone. */
-export const reverse = (path: string, settings: Settings): GatewayRequest => ({
-  method: "POST",
-  url: settings.endpoint + path,
-  headers: { ...authorization(settings), ...CARD_TYPES },
-  body: new Uint8Array(0),
-  timeoutMs: TIMEOUT_MS,
-});
+/** Settles a payment that was only held. */
+export const settle = (path: string, settings: Settings): GatewayRequest =>
+  follow(path, settings, { "WP-Api-Version": VERSION, Accept: "application/json" });
+
+/** Takes a payment back by a link of `readPayment`. */
+export const reverse = (path: string, settings: Settings): GatewayRequest => follow(path, settings, CARD_TYPES);
