@@ -86,7 +86,7 @@ test("two processes that count behind exceed a limit by no more than a hundredth
   const counters = [writeBehind(shared, clock), writeBehind(shared, clock)];
   let allowed = 0;
   for (let round = 0; round < 30; round++) {
-    const counts = counters.flatMap((counter) => Array.from({ length: 60 }, () => counter.count("both", 1000)));
+    const counts = counters.flatMap((counter) => Array.from({ length: 60 }, async () => counter.count("both", 1000)));
     clock.advance(10);
     await answerAll();
     allowed += (await Promise.all(counts)).filter((count) => count.allowed).length;
