@@ -241,6 +241,18 @@ describe("cardconnect responses", () => {
     assert.equal(codeOf(await other("Wrong expiration date")), "expired_card");
     assert.equal(codeOf(await other("Do not honor")), "do_not_honor");
     assert.equal(codeOf(await other("Suspected fraud")), "fraud_suspected");
+    // American Express', Paymentech's, Tampa's and Vantiv's words in the vendor's own list.
+    for (const [ours, texts] of Object.entries({
+      incorrect_number: ["Invalid card", "Invalid card number", "Invalid CC number", "Check digit error"],
+      invalid_expiry: ["Invalid expiry", "Invalid expiry date"],
+      incorrect_zip: ["AVS mismatch"],
+      limit_exceeded: ["Limit exceeded", "Exceeds withdrawal limit", "Over activity limit", "Velocity limit exceeded"],
+      card_not_supported: ["Card type not allowed", "Invalid card for merchant", "Invalid txn for card"],
+      do_not_honor: ["Refer to issuer", "Refer to issuer - special", "Call", "Call issuer"],
+      gateway_misconfigured: ["Invalid merchant", "Invalid Amex merchant", "Invalid merchant code", "Invalid term id"],
+      card_declined: ["Invalid transaction", "No such card issuer", "PIN tries exceeded", "Invalid PIN"],
+    }))
+      for (const text of texts) assert.equal(codeOf(await other(text)), ours, text);
     // First Data Nashville speaks First Data North's codes.
     assert.equal(codeOf(await other("No.", { respproc: "NASH", respcode: "54" })), "expired_card");
     assert.equal(codeOf(await other("Declined")), "card_declined");

@@ -60,10 +60,16 @@ const ofWords = kit.textTable<DeclineCode>([
   [/^duplicate( tran(saction)?| order number)?$/i, "duplicate_transaction"],
   [/insufficient/i, "insufficient_funds"],
   [/\bexpired|wrong expir/i, "expired_card"],
+  [/invalid expir/i, "invalid_expiry"],
+  [/^invalid (card|cc|account)( number)?$|\bcheck digit\b/i, "incorrect_number"],
   [/\b(lost|stolen|pick ?up)\b/i, "lost_or_stolen"],
   [/\b(cvv|cid\b)/i, "incorrect_cvc"],
-  [/do not honor/i, "do_not_honor"],
+  [/\bavs\b/i, "incorrect_zip"],
+  [/do not honor|^refer to issuer|^call( issuer)?$/i, "do_not_honor"],
   [/\bfraud/i, "fraud_suspected"],
+  [/\blimit\b/i, "limit_exceeded"],
+  [/\bcard (type )?not (allowed|permitted)\b|^invalid (card|txn) for (card|merchant)$/i, "card_not_supported"],
+  [/^invalid (amex )?merchant|^invalid term id/i, "gateway_misconfigured"],
 ]);
 /** The gateway's own: the processor did not answer, and may have said yes. */
 const NOT_KNOWN = new Set(["62", "63", "64", "65", "66"]);
