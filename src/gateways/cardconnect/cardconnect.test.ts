@@ -190,17 +190,17 @@ const CODES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     processing_error: "28 91 CE NL NM NK",
   },
   RPCT: {
-    do_not_honor: "100 107 108",
+    do_not_honor: "100 107 108 727",
     card_declined: "500 504 302 304 332 104 940 399",
     insufficient_funds: "116",
-    incorrect_number: "118 131 303 726",
+    incorrect_number: "118 131 303 373 726",
     expired_card: "101 509 510 511",
     invalid_expiry: "132 518",
     incorrect_cvc: "517 954 958 959",
     incorrect_zip: "721",
     lost_or_stolen: "208 209 704 767",
     fraud_suspected: "102 105 122 129 514 729",
-    limit_exceeded: "121 123 152 154 521 528 771 805 809 817 824",
+    limit_exceeded: "121 123 152 154 521 528 554 771 782 805 809 817 824 924",
     card_not_supported: "119 120 512 513 526 941",
     authentication_required: "351 531 540",
     gateway_misconfigured: "001 109 110 130 150 355 515 527 722 904",
@@ -210,7 +210,7 @@ const CODES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 describe("cardconnect responses", () => {
   for (const [respproc, table] of Object.entries(CODES)) {
-    test(`every code of ${respproc} means what the sheet says, in both modes (R-417)`, async () => {
+    test(`every code of ${respproc} means what the vendor says, in both modes (R-417)`, async () => {
       for (const [ours, codes] of Object.entries(table)) {
         for (const respcode of codes.split(" ")) {
           const said = { ...DECLINED, respproc, respcode, resptext: "No." };
