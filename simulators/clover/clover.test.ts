@@ -88,7 +88,7 @@ describe("the Clover simulator keeps to what Clover does", () => {
     assert.deepEqual([idsOf(first), first.has_more, first.object], [ids.slice(0, 2), true, "list"]);
     assert.equal(idsOf((await send(ask(`/v1/charges?limit=1&starting_after=${ids[1]}`))).json)[0], ids[2]);
     const created = first.data[0].created as number;
-    assert.deepEqual(idsOf((await send(ask(`/v1/charges?created[gte]=${created + 60_000}`))).json), []);
+    assert.deepEqual(idsOf((await send(ask(`/v1/charges?created.gte=${created + 60_000}`))).json), []);
   });
 
   test("a whole refund before settlement is a void, later and in parts a refund; a hold is captured or released", async () => {

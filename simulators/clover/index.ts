@@ -68,12 +68,12 @@ const CUSTOMER = rules`
   ecomind is ecom|moto, firstName/lastName/name 255, phone 32, email email @email_invalid, source ${SOURCE}
 `;
 const NEW_CUSTOMER: Rules = rules`${CUSTOMER}, email! email @email_invalid, source! ${SOURCE}`;
-/** Milliseconds, or an id; the range's names are the sheet's reading of an undescribed filter. */
+/** Milliseconds of a range, whose names have a dot. */
 const LIMIT = matching(/^([1-9]\d?|100)$/, "1 to 100");
 const TIME = matching(/^\d{13}$/, "milliseconds");
 const LIST = rules`
   limit ${LIMIT}, customer/starting_after/ending_before 13, expand 255
-  created[gt]/created[gte]/created[lt]/created[lte] ${TIME}
+  created.gt/created.gte/created.lt/created.lte ${TIME}
 `;
 
 export const simulator = defineSimulator<State, Details>({
@@ -251,7 +251,9 @@ function readCharge(call: CloverCall): Answer {
 function list(call: CloverCall): Answer {
   const customer = call.maybe("customer");
   const isMeant = ({ at, state, details }: Charge): boolean =>
-    state !== "verified" && call.isWithin("created", at) && (customer === undefined || details.members["customer"] === customer);
+    state !== "verified" &&
+    call.isWithin("created", at, (bound) => `created.${bound}`) &&
+    (customer === undefined || details.members["customer"] === customer);
   const bounds = { after: call.maybe("starting_after"), before: call.maybe("ending_before"), limit: call.number("limit") || 10 };
   const { page, hasMore } = pageBetween(call.lookUp(null, isMeant), bounds, () => missing("charge"));
   return json(200, { object: "list", url: "/v1/charges", data: page.map(shown), has_more: hasMore });

@@ -314,7 +314,8 @@ function readToken(call: FiservCall): Answer {
   return json(200, { ...idsOf(call.request), requestStatus: "SUCCESS", paymentToken, paymentCard: shownCard(card) });
 }
 
-const shownNow = ({ details }: Payment): object => details.body;
+/** As look-ups show it: the older of the two results is in the first answer alone. */
+const shownNow = ({ details }: Payment): object => ({ ...details.body, transactionStatus: undefined });
 const isPayment = ({ details }: Payment): boolean => "transactionType" in details.body;
 
 /** By the gateway's id or the merchant's; of several with one id the newest. */

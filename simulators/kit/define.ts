@@ -168,10 +168,10 @@ export class Call<State extends object, Details extends object> {
     return issuer(outcome ?? number);
   }
 
-  /** Whether a number is within the bounds `name[gt]`, `name[gte]`, `name[lt]` and `name[lte]`, each where it was sent. */
-  isWithin(name: string, value: number): boolean {
+  /** Whether a number is within the bounds `name[gt]`, `name[gte]`, `name[lt]` and `name[lte]`, or as `nameOf` spells them, where sent. */
+  isWithin(name: string, value: number, nameOf = (bound: string) => `${name}[${bound}]`): boolean {
     const [gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity] = ["gt", "gte", "lt", "lte"].map((bound) =>
-      this.maybeNumber(`${name}[${bound}]`),
+      this.maybeNumber(nameOf(bound)),
     );
     return value > gt && value >= gte && value < lt && value <= lte;
   }

@@ -212,6 +212,7 @@ describe("clover responses", () => {
     const refused = (answer: GatewayAnswer) => clover.charge(orderOf(), ioWith([answer]));
     assert.equal(codeOf(await refused(error("invalid_request", "", {}, 400))), "incorrect_number");
     assert.equal(codeOf(await refused(error("invalid_number", "", {}, 400))), "incorrect_number");
+    assert.equal(codeOf(await refused(error("invalid_request_error", "", { type: "invalid_request_error" }, 400))), "incorrect_number");
     assert.equal(codeOf(await refused(answered(401, { message: "401 Unauthorized" }))), "gateway_credentials_invalid");
     assert.equal(codeOf(await refused(LOST)), "gateway_unavailable");
     assert.equal(codeOf(await refused(answered(200, { id: "tok_1" }))), "gateway_unavailable");
@@ -318,6 +319,19 @@ describe("clover responses", () => {
     assert.equal((await clover.lookUp!(trace, ioWith([rising]))).outcome, "unknown");
     const falling = page([old("OLD2222222222", 3_600_000), old("OLD1111111111", 9_000_000)], true);
     assert.equal((await clover.lookUp!(trace, ioWith([falling]))).outcome, "absent");
+  });
+
+  test("a list need not say that it has no more, and may begin with the charge that the last one ended with", async () => {
+    const trace = traceOf(orderOf(), {}, CHARGE.created);
+    const other = { ...CHARGE, id: "OTHER11111111", external_reference_id: "abcdefghijkl" };
+    const bare = (items: object[]) => answered(200, { object: "list", url: "/v1/charges", data: items });
+    const found = async (...answers: GatewayAnswer[]) => (await clover.lookUp!(trace, ioWith(answers))).outcome;
+    assert.equal(await found(bare([CHARGE])), "approved");
+    assert.equal(await found(bare([])), "absent");
+    const full = Array.from({ length: 100 }, (_none, index) => ({ ...other, id: `OTHER${String(10_000_000 + index)}` }));
+    assert.equal(await found(bare(full), bare([CHARGE])), "approved", "a full page may have a next one");
+    assert.equal(await found(page([other, CHARGE], true), page([CHARGE, other])), "approved");
+    assert.equal(await found(answered(200, { object: "list", data: [CHARGE], has_more: "no" })), "unknown");
   });
 
   test("a charge whose reference the list leaves out is known by its session and attempt", async () => {

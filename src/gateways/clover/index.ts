@@ -162,9 +162,11 @@ async function search(attempt: AttemptTrace, io: Io): Promise<{ found: LookUpRes
   const ended = (found: LookUpResult) => ({ found, notes: attempt.notes });
   if (attempt.mode === "tokenize" && customer === undefined) return ended(kit.perhapsStored);
   if (attempt.mode === "tokenize" && !io.settings.options.verify) return ended(kept(customer ?? ""));
-  const mine = await kit.allPages(undefined, async (cursor: string | undefined) =>
+  const listed = await kit.allPages(undefined, async (cursor: string | undefined) =>
     responses.readPage(await io.send(requests.listCharges(io.settings, cursor)), attempt),
   );
+  // A page may begin with the charge that the last one ended with.
+  const mine = listed && [...new Map(listed.map((item) => [item["id"], item])).values()];
   if (mine === null) return ended(kit.unknown("Clover did not answer the look-up, or there are too many payments to look through"));
   const fallen = Math.max(0, ...mine.map(responses.fallenRefunds));
   const notes = await kit.keyPast(fallen, io, attempt.notes);

@@ -116,9 +116,12 @@ const read = (settings: Settings, path: string) => kit.get(`${settings.endpoint}
 
 export const readCharge = (settings: Settings, id: string) => read(settings, `charges/${id}`);
 
-/** A page of the newest charges: how a time is asked for is not documented, and there is no search by reference. */
+/** Charges on a page of the list, the most that the vendor gives. */
+export const PAGE = 100;
+
+/** A page of the newest charges: there is no search by reference, and no filter by time is relied on, which could hide one. */
 export const listCharges = (settings: Settings, after: string | undefined) =>
-  kit.listed(read(settings, `charges?limit=100${after === undefined ? "" : `&starting_after=${after}`}`));
+  kit.listed(read(settings, `charges?limit=${PAGE}${after === undefined ? "" : `&starting_after=${after}`}`));
 
 /** Sends the whole charge back; before settlement it acts as a void. */
 export const refund = ({ reference }: Pick<Subject, "reference">, settings: Settings, id: string, keyEnd: string) =>

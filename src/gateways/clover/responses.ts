@@ -1,7 +1,7 @@
 import { Secret } from "#src/kernel/secret.ts";
 import type { Approved, AttemptTrace, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import { externalReference, VERIFICATION_MINOR } from "./requests.ts";
+import { externalReference, PAGE, VERIFICATION_MINOR } from "./requests.ts";
 
 /** `error.code`, else `error.type`; `failure_code` of a failed charge. */
 const codeOf = kit.codeTable({
@@ -85,7 +85,7 @@ export function readToken({ status, body }: kit.Answered): Secret | Declined {
   const id = kit.idAt(read ?? undefined, TOKEN, "id");
   if (status === 200 && id !== undefined) return new Secret(id);
   // Without a code of its own the number was no number.
-  const isNumber = kit.textAt(errorOf(read), "code") === "invalid_request";
+  const isNumber = ["invalid_request", "invalid_request_error"].includes(kit.textAt(errorOf(read), "code") ?? "");
   return isNumber ? kit.declined("incorrect_number", { message: "invalid_request" }) : harmless(status, read);
 }
 
@@ -195,7 +195,9 @@ const isOf = ({ sessionId, attempt, reference }: Subject, item: kit.JsonObject):
  */
 export function readPage(answer: GatewayAnswer, attempt: AttemptTrace): { items: kit.JsonObject[]; next: string | null } | null {
   const body = kit.lookUpBody(answer, kit.readJson);
-  const [all, more] = [kit.objectsAt(body, "data"), kit.at(body ?? undefined, "has_more")];
+  const [all, told] = [kit.objectsAt(body, "data"), kit.at(body ?? undefined, "has_more")];
+  // The vendor's own example of a short list does not say so.
+  const more = told === undefined ? (all?.length ?? 0) >= PAGE : told;
   if (all === null || typeof more !== "boolean") return null;
   const items = all.filter((item) => isOf(attempt, item));
   const times = all.map((item) => kit.minorOf(item["created"]) ?? Number.NaN);

@@ -201,9 +201,9 @@ const CODES: readonly (readonly [ours: string, codes: string])[] = [
   ["card_not_supported", "57 58 63 5002 5996 13532"],
   ["authentication_required", "1A 5101 5103 5112 42755 5102 5111"],
   ["fraud_suspected", "50656 59 34"],
-  ["processing_error", "91 96 30060 7778 100 42744 42745"],
+  ["processing_error", "91 96 7778 100 42744 42745"],
   ["gateway_misconfigured", "03 12 13 25 89 5433 5108 23032 30157 31218 50653 22813 10503"],
-  ["unknown", "30050 30052 30053 30054 30062"],
+  ["unknown", "30050 30052 30053 30054 30060 30062"],
 ];
 
 describe("fiserv responses", () => {
@@ -377,6 +377,34 @@ describe("fiserv responses", () => {
       );
       assert.equal(codeOf(found), "card_not_supported", transactionStatus);
     }
+  });
+
+  test("a look-up may show the state alone, without the result of the first answer: it says what stands", async () => {
+    const shown = { ...SALE, transactionResult: undefined, transactionStatus: undefined, transactionAmount: undefined };
+    const look = async (change: object) =>
+      codeOf(await fiserv.lookUp!(traceOf(orderOf()), ioWith([answered(200, { ...shown, ...change })])));
+    for (const transactionState of ["CAPTURED", "SETTLED", "AUTHORIZED"]) assert.equal(await look({ transactionState }), "approved");
+    const declined = { transactionState: "DECLINED", approvalCode: undefined };
+    assert.equal(await look({ ...declined, processor: { responseCode: "51" } }), "insufficient_funds");
+    assert.equal(await look({ ...declined, processor: undefined }), "card_declined");
+    assert.equal(await look({ transactionState: "WAITING" }), "pending");
+    for (const transactionState of ["CHECKED", "INITIALIZED", "constructor", undefined])
+      assert.equal(await look({ transactionState }), "unknown", String(transactionState));
+    assert.equal(await look({ approvalCode: "N:05:no" }), "unknown", "a state that the approval code belies");
+  });
+
+  test("a void or return whose answer has the older transactionStatus alone is done, and an order shows a return's state alone", async () => {
+    const bare = { ...SALE, transactionResult: undefined, transactionStatus: undefined };
+    const done = answered(200, { transactionType: "VOID", transactionStatus: "APPROVED", transactionState: "VOIDED" });
+    const reversed = async (...transactions: object[]) => {
+      const io = ioWith([answered(200, bare), answered(200, { transactions: [bare, ...transactions] }), done]);
+      return [(await fiserv.void!(traceOf(orderOf()), io)).outcome, io.sent.length];
+    };
+    const returned = { ...bare, transactionType: "RETURN" };
+    assert.deepEqual(await reversed(), ["voided", 3]);
+    assert.deepEqual(await reversed(returned), ["voided", 2]);
+    assert.deepEqual(await reversed({ ...returned, transactionState: "DECLINED", approvalCode: "N:05:no" }), ["voided", 3]);
+    assert.deepEqual(await reversed({ ...returned, transactionState: "WAITING" }), ["unknown", 2]);
   });
 
   test("an origin that the store is not set up for is named for the operator", async () => {

@@ -25,8 +25,8 @@ const codeOf = kit.codeTable({
   gateway_misconfigured: "03 12 13 25 89 5108 5433 10503 22812 22813 23032 30055 30157 31218 50653 50666 62086 63096",
 });
 const otherCode = (code = ""): DeclineCode => (/^\d{4,}$/.test(code) ? "processing_error" : "card_declined");
-/** The network's time-outs: the issuer may have said yes. */
-const NOT_KNOWN = new Set(["30050", "30051", "30052", "30053", "30054", "30062"]);
+/** The network's time-outs, and an answer of its that the vendor could not read (30060): the issuer may have said yes. */
+const NOT_KNOWN = new Set(["30050", "30051", "30052", "30053", "30054", "30060", "30062"]);
 /** The store is not set up for the origin that telephone payments are marked with. */
 const ORIGIN_REFUSED = new Set(["5108", "23032"]);
 /** 5005 stands for two things; only its words tell which. */
@@ -214,8 +214,22 @@ export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentStat
   return foundState(status, body, subject);
 }
 
+const ofState = kit.wordTable({
+  AUTHORIZED: "APPROVED",
+  CAPTURED: "APPROVED",
+  SETTLED: "APPROVED",
+  DECLINED: "DECLINED",
+  WAITING: "WAITING",
+});
+/** What a look-up shows: the vendor keeps a payment's state, but not in every version the result of its first answer. */
+function shown(body: kit.JsonObject): kit.JsonObject {
+  const result = resultOf(body) ?? ofState(kit.textAt(body, "transactionState"));
+  return result === undefined ? body : { ...body, transactionResult: result };
+}
+
 /** A payment that was read, or stands in a list. */
-function foundState(status: number, body: kit.JsonObject, subject: Subject): PaymentState {
+function foundState(status: number, read: kit.JsonObject, subject: Subject): PaymentState {
+  const body = shown(read);
   if (isAnothers(body, subject)) return ANOTHERS;
   const state = kit.textAt(body, "transactionState");
   if (status === 200 && state === "VOIDED") return kit.takenBack();
@@ -234,7 +248,10 @@ export function readSales(answer: GatewayAnswer, subject: Subject): PaymentState
 export function readOrder(answer: GatewayAnswer, subject: Subject): "none" | "whole" | "unclear" {
   const all = kit.objectsAt(kit.lookUpBody(answer, kit.readJson), "transactions");
   if (all === null) return "unclear";
-  const returns = all.filter((one) => kit.textAt(one, "transactionType") === "RETURN" && !isPlainlyRefused(one));
+  const returns = all
+    .filter((one) => kit.textAt(one, "transactionType") === "RETURN")
+    .map(shown)
+    .filter((one) => !isPlainlyRefused(one));
   const isWhole = (one: kit.JsonObject) =>
     kit.textAt(one, "transactionResult") === "APPROVED" &&
     kit.minorOfDecimal(kit.at(one, "approvedAmount", "total"), subject.currency) === subject.amountMinor;
@@ -252,6 +269,6 @@ function leavesOpen(body: kit.JsonObject): boolean {
 /** A void that comes after the settlement is refused by the gateway's rules. */
 export function readReversal({ status, body }: Extract<GatewayAnswer, { kind: "answered" }>): kit.ReversalStep {
   const read = kit.readJson(body);
-  if (status === 200 && kit.textAt(read, "transactionResult") === "APPROVED") return "done";
+  if (status === 200 && read && resultOf(read) === "APPROVED") return "done";
   return (status === 409 || status === 422) && !(read && leavesOpen(read)) ? "settled already" : "unclear";
 }

@@ -219,6 +219,13 @@ describe("jpmorgan responses", () => {
     assert.equal(codeOf(await charge(answered(412, {}))), "gateway_misconfigured");
   });
 
+  test("an approval need not repeat its sum, which the vendor's schema does not demand; a part is none", async () => {
+    const { amount: _amount, currency: _currency, ...bare } = PAID;
+    assert.equal((await charge(answered(200, bare))).outcome, "approved");
+    for (const odd of [{ amount: 499 }, { currency: "EUR" }, { partialAuthorization: true }])
+      assert.equal((await charge(answered(200, { ...bare, ...odd }))).outcome, "unknown", JSON.stringify(odd));
+  });
+
   test("an approval of another sum or in a state without money is unknown; AUTHORIZED will be captured by the vendor", async () => {
     for (const change of [
       { amount: 499 },

@@ -146,8 +146,9 @@ const partOf = (body: kit.JsonObject): number | null =>
 
 function readPaid(body: kit.JsonObject, id: string, subject: Subject): PaymentState {
   const state = kit.textAt(body, "transactionState");
-  if (kit.minorOf(kit.at(body, "amount")) !== subject.amountMinor || kit.textAt(body, "currency") !== subject.currency)
-    return kit.unknown("another amount or currency than asked for");
+  // Not every answer has the sum.
+  const isOther = kit.saysOther(body, String(subject.amountMinor), "amount") || kit.saysOther(body, subject.currency, "currency");
+  if (isOther || body["partialAuthorization"] === true) return kit.unknown("another amount or currency than asked for");
   if (!isCaptured(body) && state !== "AUTHORIZED") return kit.unknown("approved, but in a state without money");
   // AUTHORIZED after captureMethod NOW: J.P. Morgan captures it by itself. One that it calls MANUAL it does not.
   const isHeld = !isCaptured(body) && kit.textAt(body, "captureMethod") === "MANUAL";
