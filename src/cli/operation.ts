@@ -43,7 +43,7 @@ type Values<Options extends ParseArgsOptionsConfig> = ReturnType<typeof parseArg
 
 /** An operation whose types matter to itself alone. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the one place where operations of all types meet
-export type AnyOperation = Operation<any, any, any, any>;
+type AnyOperation = Operation<any, any, any, any>;
 
 /** Operations by their full names, such as "keys create". */
 export type Operations = Readonly<Record<string, AnyOperation>>;

@@ -13,7 +13,6 @@ import {
   host,
   type Kind,
   oneOf,
-  perMinute,
   phone,
   port,
   portRange,
@@ -98,7 +97,7 @@ export const SETTINGS = {
     "a second master key that opens too, while MASTER_KEY is being replaced",
     { secret: true },
   ),
-  RATE_LIMIT_PER_MINUTE: required(perMinute, "20", "requests a minute for each address and endpoint; 0 turns off every limit"),
+  RATE_LIMIT_PER_MINUTE: required(count, "20", "requests a minute for each address and endpoint; 0 turns off every limit"),
   TRUSTED_PROXIES: required(cidrs, "", "address ranges whose X-Forwarded-For counts"),
   OUTBOUND_ALLOW: required(
     cidrs,

@@ -28,7 +28,6 @@ function wholeNumber(noun: string, least: number, most: number): Kind<number> {
 }
 
 export const port = wholeNumber("a port from 0 to 65535", 0, 65_535);
-export const perMinute = wholeNumber("a whole number from 0 to 1000000", 0, 1_000_000);
 export const count = wholeNumber("a whole number from 0 to 1000000", 0, 1_000_000);
 export const atLeastOne = wholeNumber("a whole number from 1 to 1000000", 1, 1_000_000);
 export const days = wholeNumber("a number of days from 0 to 36500", 0, 36_500);
@@ -100,7 +99,7 @@ export function isLoopbackHost(host: string): boolean {
 
 export const word: Kind<string> = { complaint: isNot("a name without spaces and commas"), schema: z.string().regex(/^[^\s,=]{1,200}$/) };
 
-export interface VoiceNames {
+interface VoiceNames {
   all: string;
   of: Partial<Record<LanguageTag, string>>;
 }
@@ -140,7 +139,7 @@ export const trunks: Kind<string[]> = {
     .refine((items) => items.every(isRange)),
 };
 
-export interface PortRange {
+interface PortRange {
   first: number;
   last: number;
 }

@@ -56,7 +56,7 @@ const TIMERS: Readonly<Record<TimerName, (turn: Turn) => unknown>> = {
   patience: askForPatience,
 };
 
-export interface ConversationStep {
+interface ConversationStep {
   state: ConversationState;
   effects: readonly ConversationEffect[];
 }

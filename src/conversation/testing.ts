@@ -1,5 +1,5 @@
 import type { CardCells } from "#src/kernel/card.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import type { Command } from "#src/kernel/language.ts";
 import type { RecognitionResult } from "#src/kernel/recognition.ts";
 import { POUND, STAR } from "./contract.ts";

@@ -7,7 +7,7 @@ import { rtpPairs } from "#src/kernel/rtp-ports.ts";
 import { Leg, type MediaLeg } from "./leg.ts";
 import type { EngineSettings, FromWorker, LegOptions, ToWorker } from "./protocol.ts";
 
-export interface MediaEngineOptions {
+interface MediaEngineOptions {
   /** IP address literal to bind all media ports to; its family is the family of all media. */
   bindHost: string;
   /** First and last UDP port for media; each leg takes an even port and the next one. */

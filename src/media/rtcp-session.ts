@@ -24,7 +24,7 @@ const ROUNDING_S = 0.01;
 const CNAME_BYTES = 12;
 
 /** The stream that we send. */
-export interface SentStream {
+interface SentStream {
   readonly ssrc: number;
   readonly packets: number;
   /** Of payload. */
@@ -33,7 +33,7 @@ export interface SentStream {
   timestampAt(now: number): number;
 }
 
-export interface RtcpSessionOptions {
+interface RtcpSessionOptions {
   clock: Clock;
   random: Random;
   sent: SentStream;

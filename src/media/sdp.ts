@@ -52,19 +52,19 @@ export interface LocalSrtp {
 }
 
 /** `malformed`: not SDP, or it contradicts itself (400). `unacceptable`: sound, but nothing in it we can do (488). */
-export interface SdpRefusal {
+interface SdpRefusal {
   kind: "refused";
   reason: "malformed" | "unacceptable";
   detail: string;
 }
 
-export interface SdpAgreement {
+interface SdpAgreement {
   kind: "agreed";
   remote: RemoteMedia;
 }
 
 /** The telephone-event payload type of our own offers. */
-export const OFFERED_EVENT_PAYLOAD_TYPE = 101;
+const OFFERED_EVENT_PAYLOAD_TYPE = 101;
 
 /** Longest description read; a carrier's largest (ICE, many crypto lines) stays under 8 KiB. */
 const MAX_SDP_BYTES = 16_384;

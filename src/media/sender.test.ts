@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { Clip } from "./clip.ts";
 import { TelephoneEventReceiver } from "./telephone-event.ts";
 import { Pacer } from "./pacer.ts";

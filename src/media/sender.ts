@@ -26,7 +26,7 @@ export interface OutgoingFormat {
   eventPayloadType: number | null;
 }
 
-export interface SenderOptions {
+interface SenderOptions {
   clock: Clock;
   pacer: Pacer;
   seed: StreamSeed;

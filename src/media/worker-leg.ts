@@ -31,7 +31,7 @@ import { SsrcCheck } from "./ssrc-check.ts";
 import { ToneReceiver } from "./tones.ts";
 import type { VoiceActivity } from "./voice-activity.ts";
 
-export interface WorkerLegDeps {
+interface WorkerLegDeps {
   clock: Clock;
   random: Random;
   pacer: Pacer;

@@ -10,7 +10,7 @@ import { addNotes } from "./attempts.ts";
 import type { Attempt } from "./attempts.ts";
 import type { PaymentsDeps, ProjectSettings } from "./types.ts";
 
-export interface IoDeps {
+interface IoDeps {
   outbound: Pick<Outbound, "send">;
   clock: Clock;
   random: Random;

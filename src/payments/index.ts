@@ -16,7 +16,7 @@ export { type DeclineRatio, highDeclineRatios } from "./decline-ratio.ts";
 export { startKeepAlive } from "./keep-alive.ts";
 export { deleteAttempts, isUnsettled } from "./retention.ts";
 export { type AttemptView, attemptsOf, closeEntry, countOpen, needsOperator } from "./work-list.ts";
-export type { CredentialsCheck, PaymentsDeps, SettleInput, SettleResult };
+export type { CredentialsCheck };
 
 export interface Payments {
   /**

@@ -9,7 +9,7 @@ import { withoutTexts } from "./outcome.ts";
 import type { OutcomeEffects } from "./outcome.ts";
 import { endAttempt, type Written } from "./transitions.ts";
 
-export interface LedgerDeps {
+interface LedgerDeps {
   database: Database;
   sessions: Pick<Sessions, "move">;
   clock: Clock;

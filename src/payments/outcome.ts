@@ -13,7 +13,7 @@ export interface OutcomeEffects {
   changes: SessionChanges;
 }
 
-export interface CardFacts {
+interface CardFacts {
   brand: string;
   last4: string;
 }

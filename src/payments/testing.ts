@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome, VoidResult } from "#src/gateways/index.ts";
 import { CardCells } from "#src/kernel/card.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { silentLog } from "#src/platform/index.ts";

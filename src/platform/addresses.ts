@@ -57,7 +57,7 @@ export async function resolveName(name: string): Promise<string[]> {
   return (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
 }
 
-export interface ReachOptions {
+interface ReachOptions {
   /** CIDRs that may be reached whatever they are. */
   allow: readonly Cidr[];
   /** Names or addresses of our own services, such as the database: never reached, not even when they are public. */

@@ -11,7 +11,7 @@ import type { Vault } from "./vault.ts";
 /** Rows of gateway_settings: credentials sealed, and the version that an attempt records: it counts what an operator applied. */
 
 /** What is sealed: the credentials in force, and the ones last applied, which differ where the vendor rotates them. */
-export interface SealedCredentials {
+interface SealedCredentials {
   applied: Record<string, string>;
   current: Record<string, string>;
 }
@@ -102,7 +102,7 @@ async function withCredentials(db: Db, projectIds: readonly string[], environmen
     .execute();
 }
 
-export interface SettingsDeps {
+interface SettingsDeps {
   database: Database;
   vault: Vault;
   gateways: Gateways;

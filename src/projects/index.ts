@@ -28,20 +28,7 @@ export type { RecordingRead } from "./apply/apply.ts";
 export { CommandFault };
 export { isWebhookSecret } from "./webhook-secret.ts";
 export { ALL_SCOPES, INTEGRATION_SCOPE, SCOPES } from "./api-key-authentication.ts";
-export type {
-  ApiKey,
-  ChangeReport,
-  Command,
-  CommandSource,
-  IntegrationSecrets,
-  ApiKeyIdentity,
-  NewApiKey,
-  Project,
-  ProjectOverview,
-  RotationReport,
-  Starter,
-  WebhookEndpoint,
-};
+export type { ApiKey, ChangeReport, Command, ApiKeyIdentity, NewApiKey, Project, ProjectOverview, RotationReport, Starter };
 export { frameVariables, shownTheme, VARIABLE_NAMES } from "./appearance.ts";
 export type { WidgetField } from "./settings.ts";
 

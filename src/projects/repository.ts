@@ -246,7 +246,7 @@ export const integrationsPlace = (projectId: string, organizationId: string): Pl
 });
 
 /** The `integrations` block as it is sealed: field names of the apply file. */
-export interface StoredIntegrations {
+interface StoredIntegrations {
   alpha?: { secret?: string };
   beta?: { api_key?: string };
 }

@@ -25,7 +25,7 @@ interface Playback {
   caughtUp(): Promise<void>;
 }
 
-export interface ConversationDriverDeps {
+interface ConversationDriverDeps {
   machine: Conversation;
   playback: Playback;
   speechInput: SpeechInput;

@@ -35,7 +35,7 @@ export interface Webhooks {
 }
 
 /** `status` is null, and `reason` says why, when no answer came. */
-export interface TestAnswer {
+interface TestAnswer {
   id: string;
   url: string;
   /** False when nothing was sent; `reason` says why. */

@@ -19,7 +19,7 @@ import { type SessionTerms, sessionTerms, SessionTimer } from "./session-timer.t
  */
 export type EndReason = "bye" | "no-ack" | "session-expired" | "gone" | "referred" | "stopped";
 
-export interface CallParts {
+interface CallParts {
   dialog: Dialog;
   /** The flow the dialog was made over. */
   flow: Flow;

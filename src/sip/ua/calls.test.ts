@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { after, test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { respond } from "../grammar/message.ts";

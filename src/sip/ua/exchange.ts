@@ -37,7 +37,7 @@ export interface Outcome {
 export const SILENT_SERVER_MS = 5_000;
 
 /** Somebody who follows an exchange. Responses of a server that was given up for the next one may come still. */
-export interface Watcher {
+interface Watcher {
   started?(transaction: ClientTransaction): void;
   provisional?(response: SipResponse, transaction: ClientTransaction): void;
   /** Every 2xx, retransmissions and those of forked branches included (section 13.2.2.4). */
