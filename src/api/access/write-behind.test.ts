@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import type { Count, RateCounter } from "./counter.ts";
 import { memoryCounter } from "./memory-counter.ts";
 import { writeBehind } from "./write-behind.ts";
