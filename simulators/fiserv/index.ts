@@ -287,6 +287,7 @@ function keep(call: FiservCall, card: Card): object {
 function tokenize(call: FiservCall): Answer {
   const { tools, request } = call;
   const card = typedCard(call, "paymentCard");
+  if (!call.fields.keys().some((name) => name.startsWith("createToken"))) throw invalid(request, "createToken", "is required");
   const isVerified = call.text("accountVerification") === "true";
   const said = call.decide(ISSUER, card.number);
   const no = isVerified ? said : null;

@@ -129,6 +129,7 @@ export const wrongRequests: WrongRequests = {
     ["a sale in EMEA", { path: `${EMEA}/payment` }, "404 404 Resource not found"],
     ["a token", { paymentCard: undefined }, "400 403 paymentCard.number"],
     ["a token", { accountVerification: "true" }, "400 403 accountVerification"],
+    ["a token", { createToken: undefined }, "400 403 createToken"],
     ["a token", { "createToken.reusable": "yes" }, "400 403 createToken.reusable"],
     ["a token", { "paymentCard.number": "4000000000000127" }, "422 82 CVV validation failed"],
     ["a sale by token", { "paymentMethod.paymentToken.value": "none" }, "409 5433 The token does not exist."],

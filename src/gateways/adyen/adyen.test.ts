@@ -225,7 +225,7 @@ describe("adyen responses", () => {
       card_not_supported: "907",
       limit_exceeded: "916",
       authentication_required: "105 921_1",
-      gateway_credentials_invalid: "010",
+      gateway_credentials_invalid: "010 10",
       gateway_misconfigured: "107 138 194 901 905 905_2 931 950 957",
       processing_error: "0 000 14_030 702 130 167 177 constructor",
     };

@@ -30,7 +30,7 @@ const ofError = kit.codeTable({
   card_not_supported: "907",
   limit_exceeded: "916",
   authentication_required: "105 921_*",
-  gateway_credentials_invalid: "010",
+  gateway_credentials_invalid: "010 10",
   gateway_misconfigured: "107 138 194 901 905 905_* 931 950-957",
   processing_error: "0 14_* 702 130 167 177",
 });
