@@ -216,11 +216,15 @@ export function anyStored(found: readonly LookUpResult[]): LookUpResult {
   return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
 }
 
-/** What became of the refund of the whole by its own order id, which the answer has to name. */
-export function readRefund(answer: GatewayAnswer, subject: Subject): "done" | "absent" | "unclear" {
+/**
+ * What became of the refund of the whole by its own order id. Answers may leave that out; without it another retref than the payment's
+ * tells the refund.
+ */
+export function readRefund(answer: GatewayAnswer, subject: Subject, paid: string): "done" | "absent" | "unclear" {
   const body = kit.lookUpBody(answer, kit.readJson);
   if (field(body, "respproc") === "PPS" && field(body, "respcode") === NOT_FOUND) return "absent";
-  if (body === null || field(body, "orderId") !== refundId(subject) || isOther(body, "currency", subject.currency)) return "unclear";
+  if (body === null || isOther(body, "orderId", refundId(subject)) || isOther(body, "currency", subject.currency)) return "unclear";
+  if (!field(body, "orderId") && [undefined, paid].includes(idOf(body, RETREF, "retref"))) return "unclear";
   const isWhole = kit.minorOfDecimal(field(body, "amount")?.replace(/^-/, ""), subject.currency) === subject.amountMinor;
   return isWhole && field(body, "respstat") === "A" && STANDING.test(field(body, "setlstat") ?? "") ? "done" : "unclear";
 }

@@ -340,8 +340,49 @@ describe("ecommpay responses", () => {
       ["awaiting clarification", "gateway_misconfigured"],
       ["refunded", "processing_error"],
       ["cancelled", "processing_error"],
+      ["canceled", "processing_error"],
     ] as const)
       assert.equal(codeOf(await charge(() => status({ payment: { status: state } }))), code);
+  });
+
+  test("a payment that failed on the way is polled while it may come right, and then declined", async () => {
+    for (const state of ["expired", "internal error", "external error"]) {
+      const failed = status({ payment: { status: state }, operation: { status: state, code: "602" } });
+      assert.equal((await charge((_request, count) => (count === 1 ? failed : status()))).outcome, "approved", state);
+      assert.equal((await charge(() => failed)).outcome, "unknown", state);
+      const late = { ...traceOf(orderOf()), startedAtMs: -120_000 };
+      assert.equal(
+        codeOf(
+          await ecommpay.lookUp!(
+            late,
+            ioWith(() => failed),
+          ),
+        ),
+        "processing_error",
+        state,
+      );
+      const succeeded = status({ payment: { status: state } });
+      assert.equal(
+        (
+          await ecommpay.lookUp!(
+            late,
+            ioWith(() => succeeded),
+          )
+        ).outcome,
+        "unknown",
+        state,
+      );
+    }
+    const outside = status({ payment: { status: "external processing" }, operation: { status: "external processing", code: "" } });
+    assert.equal(
+      (
+        await ecommpay.lookUp!(
+          traceOf(orderOf()),
+          ioWith(() => outside),
+        )
+      ).outcome,
+      "pending",
+    );
   });
 
   test("the newest operation of the attempt's kind decides", async () => {
@@ -359,6 +400,7 @@ describe("ecommpay responses", () => {
       [status({ payment: { sum: part } }), "/v2/payment/card/refund", "refunded", "insufficient_funds"],
       [status({ operation: { sum_initial: part } }), "/v2/payment/card/refund", "refunded", "insufficient_funds"],
       [status({ payment: { status: "awaiting capture" } }), "/v2/payment/card/cancel", "cancelled", "gateway_misconfigured"],
+      [status({ payment: { status: "awaiting capture" } }), "/v2/payment/card/cancel", "canceled", "gateway_misconfigured"],
     ] as const;
     for (const [answer, path, state, code] of cases) {
       const io = ioWith((_request, count) => (count === 1 ? answer : count === 2 ? WORKING : status({ payment: { status: state } })));
@@ -566,6 +608,16 @@ describe("ecommpay, refunds that are declined", () => {
     assert.equal((await later(third.notes, "decline", "processing")).sent, 0);
     assert.equal((await later(third.notes, "decline", "success")).sent, 0);
     assert.equal((await later(third.notes, "decline", "decline")).sent, 1);
+    // Within the same day the vendor calls it a reversal.
+    const reversed = (state: string) => status({ operations: [{ id: 7, type: "reversal", status: state }] });
+    for (const [state, count] of [
+      ["decline", 1],
+      ["processing", 0],
+    ] as const) {
+      const io = ioWith(() => reversed(state));
+      await ecommpay.void!(traceOf(orderOf(), first.notes), io);
+      assert.equal(refunds(io), count, state);
+    }
   });
 
   test("a refund that is declined while it is followed is not waited for any longer", async () => {
