@@ -1,3 +1,4 @@
+import { API_KEY } from "#src/kernel/ids.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import { TRUNK_PRESETS } from "./trunk-presets.ts";
 import {
@@ -200,7 +201,7 @@ export const SETTINGS = {
   DASHBOARD: required(dashboard, "off", "a dashboard; this version has none, so anything but off is refused"),
   SESSION_TTL_SECONDS: required(ttl, "300", "life of an unused voice session, in seconds"),
   VOICETILL_API_KEY: optional(
-    secret("an API key, svc_test_ or svc_live_ and 32 letters and digits", /^svc_(?:test|live)_[A-Za-z0-9]{32}$/),
+    secret("an API key, svc_test_ or svc_live_ and 32 letters and digits", API_KEY),
     "for `voicetill mcp` alone: the API key with which it uses a running service",
     { secret: true },
   ),

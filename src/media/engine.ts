@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
-import type { MessagePort } from "node:worker_threads";
+import { Worker, type MessagePort } from "node:worker_threads";
 import { sleep, systemClock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import { rtpPairs } from "#src/kernel/rtp-ports.ts";

@@ -1,5 +1,4 @@
-import type { RemoteInfo, Socket } from "node:dgram";
-import { createSocket } from "node:dgram";
+import { type RemoteInfo, type Socket, createSocket } from "node:dgram";
 import { isIP } from "node:net";
 
 interface SocketHandlers {

@@ -3,8 +3,7 @@ import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { PeerStatistics } from "./protocol.ts";
 import type { ReceiverStatistics } from "./receiver-statistics.ts";
-import type { ReportBlock, Rtcp } from "./rtcp.ts";
-import { readRtcp, writeRtcp } from "./rtcp.ts";
+import { type ReportBlock, type Rtcp, readRtcp, writeRtcp } from "./rtcp.ts";
 
 /**
  * Between two reports, ms, before chance moves it: the reduced minimum of RFC 3550 section 6.2, 360 s divided by the session's kbit/s, of

@@ -1,10 +1,8 @@
 import { isIP } from "node:net";
 import { canonicalHost } from "#src/kernel/host-port.ts";
-import { parse } from "sdp-transform";
-import type { SdpConnection, SdpMedia, SdpSession } from "sdp-transform";
+import { parse, type SdpConnection, type SdpMedia, type SdpSession } from "sdp-transform";
 import type { PayloadTypes } from "./payload-types.ts";
-import type { CryptoLine } from "./sdes.ts";
-import { OFFERED_SUITES, keyOf, newKey, readCryptoLine, writeCryptoLine } from "./sdes.ts";
+import { type CryptoLine, OFFERED_SUITES, keyOf, newKey, readCryptoLine, writeCryptoLine } from "./sdes.ts";
 import type { SrtpAgreement } from "./srtp-session.ts";
 
 /** What WE may do with the stream (RFC 3264 section 6.1), not what the peer wrote. */

@@ -1,6 +1,5 @@
 /** The media worker thread: all RTP of a voice node. Nothing here may work for long; the pacer shares the thread. */
-import type { MessagePort } from "node:worker_threads";
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "#src/kernel/clock.ts";
 import { errorCode } from "#src/kernel/errors.ts";
 import { systemRandom } from "#src/kernel/random.ts";

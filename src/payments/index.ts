@@ -7,8 +7,7 @@ import { startJanitor } from "./janitor.ts";
 import { errorOf } from "./outcome.ts";
 import { createSearch } from "./reconcile.ts";
 import { createReversals } from "./reversal.ts";
-import { settle } from "./settle.ts";
-import type { SettleInput } from "./settle.ts";
+import { settle, type SettleInput } from "./settle.ts";
 import { skip } from "./skip.ts";
 import type { PaymentsDeps, SettleResult } from "./types.ts";
 

@@ -2,8 +2,7 @@ import type { Gateway, GatewaySettings, Order, Outcome } from "#src/gateways/ind
 import type { CardCells } from "#src/kernel/card.ts";
 import { sleep, within } from "#src/kernel/clock.ts";
 import { AppError, errorCode } from "#src/kernel/errors.ts";
-import { DECLINES } from "#src/kernel/payment.ts";
-import type { DeclineCode } from "#src/kernel/payment.ts";
+import { DECLINES, type DeclineCode } from "#src/kernel/payment.ts";
 import { isDatabaseUnavailable } from "#src/platform/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { addNotes, findAttempt } from "./attempts.ts";

@@ -4,8 +4,7 @@ import type { GatewaySettings } from "#src/gateways/index.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import { audit, type Database, type Db, type Place } from "#src/platform/index.ts";
-import { openSettings, wrap } from "./gateway-descriptor.ts";
-import type { Gateways, Options } from "./gateway-descriptor.ts";
+import { openSettings, wrap, type Gateways, type Options } from "./gateway-descriptor.ts";
 import type { Vault } from "./vault.ts";
 
 /** Rows of gateway_settings: credentials sealed, and the version that an attempt records: it counts what an operator applied. */

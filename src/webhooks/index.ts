@@ -2,8 +2,7 @@ import { alphanumeric } from "#src/kernel/random.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import { notify } from "#src/platform/index.ts";
 import type { Outbox } from "#src/sessions/index.ts";
-import { createDelivery } from "./delivery.ts";
-import type { DeliveryDeps } from "./delivery.ts";
+import { createDelivery, type DeliveryDeps } from "./delivery.ts";
 import { CHANNEL, outboxOf, reviveEvent } from "./events.ts";
 
 export { outboxOf } from "./events.ts";

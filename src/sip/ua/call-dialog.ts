@@ -113,10 +113,6 @@ export class CallDialog implements DialogOwner {
     if (handler && ended && ended !== "ours") queueMicrotask(() => handler(ended));
   }
 
-  get onBye(): ((reason: EndReason) => void) | null {
-    return this.#onBye;
-  }
-
   /**
    * Ends the call with BYE; resolves when the peer has answered, or never will. Safe to call on an ended call.
    * Throws TypeError for a header that would break the message (S-87).
