@@ -139,14 +139,14 @@ describe("moneris requests", () => {
 
 /** Response codes by ours, row by row. */
 const CODES: readonly (readonly [ours: string, codes: string])[] = [
-  ["card_declined", "50 050 55 74 100 437 438 481 485 909 88 101 102 431 434 436 440 477 483 421"],
+  ["card_declined", "50 050 55 74 100 437 438 481 485 909 88 101 102 431 434 436 440 477 483 421 408 416 422 423 426"],
   ["insufficient_funds", "76"],
   ["expired_card", "51 430 482 484 901"],
   ["invalid_expiry", "208 475"],
   ["incorrect_number", "70 71 73 75 97 200 206 429"],
   ["incorrect_cvc", "486 487 489 490"],
   ["lost_or_stolen", "52 57 72 478 479 480 902 903"],
-  ["card_not_supported", "59 105 252 60"],
+  ["card_not_supported", "56 59 105 252 60"],
   ["limit_exceeded", "65 77 82 86 94 95 106 107 110 112 204 905 907 908"],
   ["do_not_honor", "58 89 93 111 906"],
   ["processing_error", "476 441 209 999"],
@@ -159,9 +159,9 @@ describe("moneris responses", () => {
     for (const [ours, codes] of CODES) for (const code of codes.split(" ")) assert.equal(codeOf(await charge(declined(code))), ours, code);
   });
 
-  test("the issuer's own code says more than the group of a plain decline, and nothing against a code that is plain", async () => {
+  test("the issuer's own code says more than the group of a plain decline or of a fault, and nothing against a code that is plain", async () => {
     const pairs =
-      "481 51 insufficient_funds, 482 54 expired_card, 421 41 lost_or_stolen, 421 43 lost_or_stolen, 421 14 incorrect_number, 421 57 card_not_supported, 421 62 card_not_supported, 481 61 limit_exceeded, 481 65 limit_exceeded, 481 82 incorrect_cvc, 481 05 card_declined, 76 05 insufficient_funds";
+      "481 51 insufficient_funds, 482 54 expired_card, 421 41 lost_or_stolen, 421 43 lost_or_stolen, 421 14 incorrect_number, 421 57 card_not_supported, 421 62 card_not_supported, 481 61 limit_exceeded, 481 65 limit_exceeded, 481 82 incorrect_cvc, 481 05 card_declined, 76 05 insufficient_funds, 476 03 gateway_misconfigured, 476 13 processing_error, 476 96 processing_error, 999 51 insufficient_funds";
     for (const pair of pairs.split(", ")) {
       const [code = "", iso = "", ours = ""] = pair.split(" ");
       assert.equal(codeOf(await charge(declined(code, iso))), ours, pair);

@@ -5,7 +5,7 @@ import * as kit from "../kit/index.ts";
 /** `ResponseCode` from 50 on in our words, compared as a number. */
 const codeOf = kit.codeTable(
   {
-    card_declined: "50 55 74 88 100 101 102 421 431 434 436 437 438 440 477 481 483 485 909",
+    card_declined: "50 55 74 88 100 101 102 408 416 421 422 423 426 431 434 436 437 438 440 477 481 483 485 909",
     do_not_honor: "58 89 93 111 906",
     insufficient_funds: "76",
     expired_card: "51 430 482 484 901",
@@ -14,7 +14,7 @@ const codeOf = kit.codeTable(
     incorrect_cvc: "486 487 489 490",
     lost_or_stolen: "52 57 72 478 479 480 902 903",
     limit_exceeded: "65 77 82 86 94 95 106 107 110 112 204 905 907 908",
-    card_not_supported: "59 60 105 252",
+    card_not_supported: "56 59 60 105 252",
     duplicate_transaction: "78 84",
     processing_error: "441 476",
     gateway_misconfigured: "150 427 960 961 963 964 965",
@@ -31,7 +31,10 @@ const ofIssuer = kit.codeTable({
   incorrect_cvc: "82",
   card_not_supported: "57 62",
   limit_exceeded: "61 65",
+  gateway_misconfigured: "03",
 });
+/** What a `ResponseCode` says where the issuer's own code may say more. */
+const GROUPS = new Set<DeclineCode>(["card_declined", "processing_error"]);
 /** Time-outs between Moneris and the issuer, who may have said yes. */
 const NOT_KNOWN = new Set(["113", "810"]);
 /** Refused before the host was asked: only the words say why. */
@@ -93,7 +96,7 @@ function resultOf(receipt: Receipt): "approved" | Declined | Unknown {
   if (code < APPROVED_BELOW) return "approved";
   if (NOT_KNOWN.has(String(code))) return kit.unknown("the issuer did not answer Moneris in time");
   const known = codeOf(String(code));
-  const ours = known === "card_declined" ? (ofIssuer(receipt.get("ISO")) ?? known) : known;
+  const ours = GROUPS.has(known) ? (ofIssuer(receipt.get("ISO")) ?? known) : known;
   return kit.declined(ours, { message: said(receipt), processor: { moneris_txn_id: idAt(receipt, "TransID") } });
 }
 
