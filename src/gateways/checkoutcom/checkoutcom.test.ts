@@ -144,7 +144,8 @@ describe("checkoutcom responses", () => {
       incorrect_zip: "40108 40111 20107 20123",
       card_not_supported: "20057 20062 20103 20039 20052 20053 20083 200T3 30016 30019",
       lost_or_stolen: "30004 30007 30036 30041 30043 20067",
-      fraud_suspected: "20059 20063 20183 20105 30034 30037 40101 40103 40131 40139 40141 40149 40180 40201 40205 40999 41101 42206 43102 43301",
+      fraud_suspected:
+        "20059 20063 20183 20105 30034 30037 40101 40103 40131 40139 40141 40149 40180 40201 40205 40999 41101 42206 43102 43301",
       limit_exceeded: "20038 20061 20065 20075 20121 200P1 200P9 30021 30022 30038 40150 40169 40170 40210 40239",
       authentication_required: "20150 20155 20159 40110 43401",
       card_declined:
@@ -209,7 +210,12 @@ describe("checkoutcom responses", () => {
 
   test("a payment that is flagged waits for the merchant to capture it, and is held for review until he has (R-405)", async () => {
     // What a risk rule does with a payment is the merchant's setting: one that is only flagged is approved under the rule's code.
-    for (const flagged of [{ risk: { flagged: true } }, { response_code: "10100" }, { response_code: "40101" }, { response_code: "43101" }]) {
+    for (const flagged of [
+      { risk: { flagged: true } },
+      { response_code: "10100" },
+      { response_code: "40101" },
+      { response_code: "43101" },
+    ]) {
       const held = await charge(answered(201, { ...PAYMENT, ...flagged }));
       assert.equal(codeOf(held), "held_for_review");
       assert.deepEqual(held.outcome === "declined" && held.processor, { checkoutcom_payment_id: PAYMENT.id });
