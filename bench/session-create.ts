@@ -15,15 +15,9 @@ import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { parseArgs } from "node:util";
 import { Client, Pool } from "pg";
-import { createApi } from "#src/api/index.ts";
-import { createCheckout } from "#src/checkout/index.ts";
-import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
-import { systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
-import { createKeyring, firstKeys, openDatabase, silentLog } from "#src/platform/index.ts";
-import { createProjects } from "#src/projects/index.ts";
-import { createSessions } from "#src/sessions/index.ts";
 import { figure } from "./budgets.ts";
+import { apiOver, openModules } from "./modules.ts";
 
 const HOST = "127.0.0.1";
 /** Requests are counted as for any limit. */
@@ -31,7 +25,6 @@ const NEVER_REACHED = 1_000_000_000;
 /** As many as the service's own pool has. */
 const POOL = 10;
 const KEY = `svc_test_${"b".repeat(32)}`;
-const MASTER_KEY = new Uint8Array(32).fill(1);
 const BODY = JSON.stringify({ project: "shop", caller: "+14155550100", amount: 49.99, mode: "charge", gateway: "stripe" });
 const PROJECTS = {
   organizations: [
@@ -167,9 +160,9 @@ const READ_CALLER = "+14155550199";
 
 /** Makes the tables, the project and a session to be read; answers pgbench's script and that session's id. */
 async function prepare(url: string): Promise<{ script: string; id: string }> {
-  const database = await openDatabase({ databaseUrl: url, dataDir: null });
+  const { database, projects } = await openModules(url);
   await database.migrate();
-  await projectsOf(database).applyFile(JSON.stringify(PROJECTS), {});
+  await projects.applyFile(JSON.stringify(PROJECTS), {});
   const { id, organization_id } = await database.db.selectFrom("projects").select(["id", "organization_id"]).executeTakeFirstOrThrow();
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -190,43 +183,10 @@ function pgbench(url: URL, script: string, seconds: number, connections: number)
   return Number(/tps = ([\d.]+)/.exec(output)?.[1]);
 }
 
-const projectsOf = (database: Awaited<ReturnType<typeof openDatabase>>) =>
-  createProjects({
-    database,
-    keys: firstKeys(createKeyring([MASTER_KEY])),
-    random: systemRandom,
-    gateways: GATEWAYS_BUILT,
-    simulatorsUrl: () => null,
-  });
-
 async function ours(url: string): Promise<() => Promise<void>> {
-  const database = await openDatabase({ databaseUrl: url, dataDir: null });
-  const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog });
-  const projects = projectsOf(database);
-  const app = createApi({
-    database,
-    sessions,
-    projects,
-    checkout: createCheckout({
-      database,
-      projects,
-      gateways: GATEWAYS_BUILT,
-      clock: systemClock,
-      log: silentLog,
-      settings: { phoneNumber: null, sessionTtlSeconds: 300, dialsNumbers: false, dialsTls: false, isTrunkHost: () => false },
-    }),
-    clock: systemClock,
-    random: systemRandom,
-    log: silentLog,
-    settings: {
-      baseUrl: "http://127.0.0.1",
-      version: "bench",
-      rateLimitPerMinute: NEVER_REACHED,
-      trustedProxies: [],
-    },
-    sipUriFor: (id) => `sip:${id}@127.0.0.1`,
-    probes: { sip: null, worker: null },
-  });
+  const modules = await openModules(url);
+  const { database } = modules;
+  const app = apiOver(modules, NEVER_REACHED);
   await app.listen({ host: HOST, port: 0 });
   process.send!((app.server.address() as AddressInfo).port);
   return async () => {

@@ -13,15 +13,9 @@ import { readdirSync } from "node:fs";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { parseArgs } from "node:util";
 import { Client } from "pg";
-import { createApi } from "#src/api/index.ts";
-import { createCheckout } from "#src/checkout/index.ts";
-import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
-import { systemClock } from "#src/kernel/clock.ts";
-import { systemRandom } from "#src/kernel/random.ts";
-import { createKeyring, firstKeys, openDatabase, silentLog } from "#src/platform/index.ts";
-import { createProjects } from "#src/projects/index.ts";
-import { createSessions, type NewSession, type Sessions } from "#src/sessions/index.ts";
+import type { NewSession, Sessions } from "#src/sessions/index.ts";
 import { figure } from "./budgets.ts";
+import { apiOver, openModules } from "./modules.ts";
 
 const HOST = "127.0.0.1";
 const KEY = `svc_test_${"s".repeat(32)}`;
@@ -55,7 +49,7 @@ async function main({ streams, changes }: { streams: number; changes: number }):
   const url = new URL(server);
   url.pathname = `/${name}`;
   const children: ChildProcess[] = [];
-  const modules = await open(url.href);
+  const modules = await openModules(url.href);
   try {
     await modules.database.migrate();
     await modules.projects.applyFile(JSON.stringify({ organizations: [ORGANIZATION] }), {});
@@ -176,41 +170,11 @@ async function measureChanges(sessions: Sessions, clients: ChildProcess, ids: st
   return ids.map((id) => Math.max(0, seen.get(id)! - committed.get(id)!)).toSorted((a, b) => a - b);
 }
 
-async function open(url: string) {
-  const database = await openDatabase({ databaseUrl: url, dataDir: null });
-  const sessions = createSessions({ database, clock: systemClock, random: systemRandom, log: silentLog });
-  const keys = firstKeys(createKeyring([new Uint8Array(32).fill(1)]));
-  const projects = createProjects({ database, keys, random: systemRandom, gateways: GATEWAYS_BUILT, simulatorsUrl: () => null });
-  return { database, sessions, projects };
-}
-
 async function serve(url: string): Promise<void> {
-  const { database, sessions, projects } = await open(url);
+  const modules = await openModules(url);
+  const { database, sessions } = modules;
   await sessions.start();
-  const app = createApi({
-    database,
-    sessions,
-    projects,
-    checkout: createCheckout({
-      database,
-      projects,
-      gateways: GATEWAYS_BUILT,
-      clock: systemClock,
-      log: silentLog,
-      settings: { phoneNumber: null, sessionTtlSeconds: 300, dialsNumbers: false, dialsTls: false, isTrunkHost: () => false },
-    }),
-    clock: systemClock,
-    random: systemRandom,
-    log: silentLog,
-    settings: {
-      baseUrl: `http://${HOST}`,
-      version: "bench",
-      rateLimitPerMinute: 0,
-      trustedProxies: [],
-    },
-    sipUriFor: (id) => `sip:${id}@${HOST}`,
-    probes: { sip: null, worker: null },
-  });
+  const app = apiOver(modules, 0);
   await app.listen({ host: HOST, port: 0 });
   process.on("message", () => {
     globalThis.gc!();

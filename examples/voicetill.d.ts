@@ -18,7 +18,7 @@ interface VoicetillEventDetails {
   };
   submit: Record<string, never>;
   success: { session_id: string; status: "payment-success" | "payment-authorized" };
-  /** With `message`: a decline after which the shopper may try again. With `status`: the session ended without a payment. */
+  /** With `message`: a decline after which the shopper may try again, or `not_loaded`. With `status`: the session ended without a payment. */
   error:
     | { code: string; message: string; session_id?: undefined; status?: undefined }
     | { session_id: string; status: VoicetillEndedStatus; code: VoicetillEndedStatus; message?: undefined };

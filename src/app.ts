@@ -56,7 +56,7 @@ export interface App extends Pick<
   stop(): Promise<void>;
 }
 
-export interface AppOptions {
+interface AppOptions {
   /** Looks at what was opened before anything listens or works; what it throws stops the start. */
   check?: (opened: Modules) => Promise<void>;
   /** Folder of rendered prompts; default: in the data folder. */
@@ -88,7 +88,7 @@ export function createEnds(): { onEnd: OnEnd; endAll: () => Promise<void> } {
   };
 }
 
-export interface Opening {
+interface Opening {
   /** Bring the database to this version first. Default: yes. */
   migrate?: boolean;
   /** What test keys without credentials are charged at. Default: nothing. */

@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { z } from "zod";
 import { BODY, callerOf, startTestApi, type TestApi } from "#src/api/testing.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { APPROVED, declined } from "#src/payments/testing.ts";
 import { fileShape } from "#src/projects/apply/apply.ts";
 import { webhookEndpoint } from "#src/projects/commands/shapes.ts";

@@ -63,8 +63,9 @@ export const listBatch = (call: AuthnetCall): Answer =>
 export function listBatches(call: AuthnetCall): Answer {
   settleDue(call);
   const now = call.tools.now();
-  const from = Date.parse(call.maybe("firstSettlementDate") ?? isoSeconds(now - DAY_MS));
-  const to = Date.parse(call.maybe("lastSettlementDate") ?? isoSeconds(now));
+  const [first, last] = [call.maybe("firstSettlementDate"), call.maybe("lastSettlementDate")];
+  const from = first === undefined ? now - DAY_MS : Date.parse(first);
+  const to = last === undefined ? now : Date.parse(last);
   if (from > to) throw refusal("E00003", "firstSettlementDate must not be later than lastSettlementDate.");
   if (to - from > 31 * DAY_MS) throw refusal("E00003", "The specified date range cannot be more than 31 days.");
   const found = call.lookUp(null, ({ settledAt }) => settledAt !== null && settledAt >= from && settledAt <= to);

@@ -356,12 +356,10 @@ function removeToken(call: OpayoCall): Answer {
   return done("2017 : Token removed successfully.");
 }
 
-const vspaccess = (code: string, members: Record<string, string> = {}): Answer =>
-  plain(
-    200,
-    element("vspaccess", [element("errorcode", code), ...Object.entries(members).map(([name, value]) => element(name, value))]),
-    "text/xml",
-  );
+function vspaccess(code: string, members: Record<string, string> = {}): Answer {
+  const told = Object.entries({ errorcode: code, ...members }).map(([name, value]) => element(name, value));
+  return plain(200, `<?xml version="1.0" encoding="ISO-8859-1" ?>${element("vspaccess", told)}`, "text/xml");
+}
 
 const accessRefusal = (code: string, error: string): Refusal => new Refusal(vspaccess(code, { error }), code);
 

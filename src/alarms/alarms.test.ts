@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sql } from "kysely";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { audit, createKeyring, type InstallationKeys, type Log, openInstallationKeys, sealRows, silentLog } from "#src/platform/index.ts";
 import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
 import { startAlarms } from "./alarms.ts";

@@ -4,7 +4,7 @@ import { type Database, type Log, repeat, verifyChain, WindowCounter } from "#sr
 
 /** What a worker looks for in the database and tells in the log, for an alarm to be made of (S-18, docs/operations.md). */
 
-export interface AlarmDeps {
+interface AlarmDeps {
   database: Database;
   /** The audit key of the installation. */
   auditKey: Uint8Array;

@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from "node:http";
+import { type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { ERRORS, type ErrorCode } from "#src/kernel/errors.ts";
 import type { Clock } from "#src/kernel/clock.ts";
@@ -111,13 +111,6 @@ export function limitConnections(
   });
 }
 
-const REASONS: Record<number, string> = {
-  400: "Bad Request",
-  408: "Request Timeout",
-  414: "URI Too Long",
-  431: "Request Header Fields Too Large",
-};
-
 /**
  * Answers what is not HTTP, or did not come in time, by hand: there is no request yet to answer with Fastify. A client that keeps
  * its own side open after that is cut off.
@@ -133,9 +126,9 @@ export function refuseConnection(
   // It is what comes behind a whole request, whose answer goes first and is the last one (RFC 9112 section 9.3.2).
   if (last?.req.complete && !last.headersSent) return void (last.shouldKeepAlive = false);
   const status = error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : ERRORS[parserFault(error, socket)].status;
-  const body = JSON.stringify({ detail: REASONS[status] });
+  const body = JSON.stringify({ detail: STATUS_CODES[status] });
   socket.end(
-    `HTTP/1.1 ${status} ${REASONS[status]}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `Connection: close\r\n\r\n${body}`,
   );
   socket.once(

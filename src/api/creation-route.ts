@@ -7,7 +7,7 @@ import { type Creation, createIdempotency, idempotencyHeaders } from "./idempote
 import type { TrafficAudit } from "./traffic-audit.ts";
 import { parse, parseAll } from "./schemas/validate.ts";
 
-export interface CreationRoute<Body> {
+interface CreationRoute<Body> {
   path: "/v1/sessions" | "/v1/widget-sessions";
   access: "sessions:create" | "widget:create";
   body: z.ZodType<Body>;

@@ -9,7 +9,7 @@ import type { RateCounter } from "./access/counter.ts";
 import type { ConnectionLimits } from "./connections.ts";
 
 /** What the API asks of the projects. */
-export type ApiProjects = Pick<
+type ApiProjects = Pick<
   Projects,
   "authenticate" | "invalidKeys" | "findProject" | "list" | "numbersOf" | "configuredGateways" | "integrationSecrets"
 >;

@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Clock } from "#src/kernel/clock.ts";
-import { sleep } from "#src/kernel/clock.ts";
+import { type Clock, sleep } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { isDatabaseUnavailable, type Log } from "#src/platform/index.ts";
 import { Invalid } from "./schemas/faults.ts";

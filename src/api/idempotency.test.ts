@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
-import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { systemClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { silentLog } from "#src/platform/index.ts";
 import { createSessions, type NewSession, type IdempotentRequest } from "#src/sessions/index.ts";

@@ -1,6 +1,5 @@
 import type { RedisCounter, RedisCounterOptions } from "./access/redis-counter.ts";
 
-export type { Probe } from "./deps.ts";
 export { deleteStreamsOfDead } from "./stream-quota.ts";
 export { createApi, createStatusServer } from "./server.ts";
 

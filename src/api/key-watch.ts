@@ -4,7 +4,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 const CHECK_MS = 500;
 
 /** Watches keys that are in use for longer than a request; returns what adds a use, which returns what ends it. */
-export type KeyWatch = (keyId: string, onInvalid: () => void) => () => void;
+type KeyWatch = (keyId: string, onInvalid: () => void) => () => void;
 
 /**
  * Looks all keys in use up together, as long as there are any, and calls `onInvalid` of those in `invalidOf`. While the database is

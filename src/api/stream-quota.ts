@@ -9,7 +9,7 @@ const PER_KEY = 100;
 const SWEEP_MS = 60_000;
 
 /** Which key wants a stream, and of which session. */
-export interface StreamQuotaRequest {
+interface StreamQuotaRequest {
   sessionId: string;
   keyId: string;
 }

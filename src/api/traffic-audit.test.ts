@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { type Log, silentLog } from "#src/platform/index.ts";
 import { BODY, callerOf, KEYS, startTestApi, type TestApi } from "./testing.ts";
 

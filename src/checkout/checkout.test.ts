@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { parseAmountText } from "#src/kernel/money.ts";
 import type { Project } from "#src/projects/index.ts";
 import { createCheckout } from "./checkout.ts";

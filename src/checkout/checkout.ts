@@ -19,7 +19,7 @@ export interface Checkout {
   widgetSession(requester: Requester, request: WidgetRequest): Promise<CheckoutResult>;
 }
 
-export interface CheckoutDeps {
+interface CheckoutDeps {
   database: Pick<Database, "db">;
   projects: Pick<Projects, "findProject" | "gatewaySettings" | "numbersOf">;
   gateways: Readonly<

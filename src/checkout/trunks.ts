@@ -14,7 +14,7 @@ export interface Trunks {
   isTrunkAddress: (address: string) => Promise<boolean>;
 }
 
-export interface TrunkSettings {
+interface TrunkSettings {
   /** `SIP_TRUNKS`: addresses and CIDRs. */
   sipTrunks: readonly string[];
   sipOutbound: Secret | null;

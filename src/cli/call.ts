@@ -13,6 +13,7 @@ import { localAddressTowards } from "#softphone/local-address.ts";
 import { turnsOfDigits, turnsOfScript, type Turn } from "#softphone/script.ts";
 import { readWav } from "#softphone/wav.ts";
 import { Timeline } from "./demo/timeline.ts";
+import { isHelped } from "./help.ts";
 import { PROMPT_CACHE } from "./prompt-cache.ts";
 
 const USAGE = `Usage: voicetill call TARGET [--digits GROUPS] [--say TEXT] [--wav FILE] [--script FILE] [--from +1...] [--header 'Name: value'] [--record FILE] [--amount AMOUNT] [--json]
@@ -22,6 +23,7 @@ A script has a line a turn: wait TEXT, wait SECONDS, keys DIGITS, say TEXT, hang
 --amount '49.95 USD' listens for the sentence with this amount and prints whether it was heard word for word.`;
 
 export async function run(args: string[]): Promise<number> {
+  if (isHelped(args, USAGE)) return 0;
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -35,14 +37,9 @@ export async function run(args: string[]): Promise<number> {
       record: { type: "string" },
       amount: { type: "string" },
       json: { type: "boolean" },
-      help: { type: "boolean", short: "h" },
     },
   });
   const [target, ...more] = positionals;
-  if (values.help) {
-    process.stdout.write(`${USAGE}\n`);
-    return 0;
-  }
   if (target === undefined || more.length > 0)
     throw new OperatorError("voicetill call takes one TARGET, a session id or a SIP URI (--help tells more).");
 

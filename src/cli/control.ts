@@ -5,7 +5,7 @@ import { createServer, request, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { OperatorError } from "#src/kernel/errors.ts";
+import { errorCode, OperatorError } from "#src/kernel/errors.ts";
 import type { Log } from "#src/platform/index.ts";
 
 /**
@@ -31,7 +31,7 @@ export function checkDataFolder(dataDir: string): void {
     // The folder by way of itself: it must be one, and open to this user.
     statSync(`${root}/.`);
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
+    const code = errorCode(cause);
     if (code === "ENOENT") return;
     if (code === "ENOTDIR") throw new OperatorError(`DATA_DIR: ${root} is a file, or inside of one.`, { cause });
     if (code === "EACCES") throw notForThisUser(root, cause);

@@ -88,9 +88,7 @@ export async function run(args: string[]): Promise<number> {
     SIMULATORS_PORT: "0",
     RATE_LIMIT_PER_MINUTE: "0",
   });
-  const log = values.verbose
-    ? createLog({ level: "debug", format: config.logFormat })
-    : createLog({ level: "error", format: config.logFormat });
+  const log = createLog({ level: values.verbose ? "debug" : "error", format: config.logFormat });
   let app: App | null = null;
   try {
     timeline.add("service starting");

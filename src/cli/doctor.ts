@@ -9,6 +9,7 @@ import { type DatabaseFacts, gatherFromDatabase } from "./doctor/database-facts.
 import { examine, type Facts } from "./doctor/checks.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { gatherFromHost } from "./doctor/host-facts.ts";
+import { isHelped } from "./help.ts";
 import { operation, type Operations, perform, type Sent } from "./operation.ts";
 
 const doctor = operation({
@@ -17,24 +18,21 @@ const doctor = operation({
   options: {},
   opening: { asItIs: true },
   read: () => ({}),
-  work: (modules) => gatherFromDatabase(modules),
+  work: (modules) => gatherFromDatabase(modules, { thorough: true }),
   show: (facts) => JSON.stringify(facts),
 });
 
 /** The doctor's database half; the command itself adds the machine and the checks. */
 export const operations: Operations = { doctor };
 
+const USAGE = `voicetill doctor [--live] [--json]
+    ${doctor.summary} Exit status 1 when a check fails.
+    --live: judges as though there were live keys, before you make one.`;
+
 /** Exit status 1 when any check fails; warnings are 0. */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args,
-    options: { live: { type: "boolean", default: false }, json: { type: "boolean" }, help: { type: "boolean", short: "h" } },
-  });
-  if (values.help) {
-    process.stdout.write(`voicetill doctor [--live] [--json]\n    ${doctor.summary} Exit status 1 when a check fails.\n`);
-    process.stdout.write("    --live: judges as though there were live keys, before you make one.\n");
-    return 0;
-  }
+  if (isHelped(args, USAGE)) return 0;
+  const { values } = parseArgs({ args, options: { live: { type: "boolean", default: false }, json: { type: "boolean" } } });
   const findings = examine({ ...(await gather()), asLive: values.live });
   process.stdout.write(values.json ? `${JSON.stringify(findings)}\n` : `${report(findings)}\n`);
   return findings.some(({ level }) => level === "fail") ? 1 : 0;

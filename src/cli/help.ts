@@ -1,6 +1,6 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 
-/** Prints `usage` when `args` ask for help; true when they did. For the commands that are no `Operation`. */
+/** Prints `usage` when `args` ask for help; true when they did. */
 export function isHelped(args: readonly string[], usage: string): boolean {
   const isAsked = args.includes("--help") || args.includes("-h");
   if (isAsked) process.stdout.write(`${usage}\n`);

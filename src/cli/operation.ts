@@ -4,6 +4,7 @@ import { type Config, readConfig } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { FolderInUse } from "#src/platform/index.ts";
 import { requestRunning } from "./control.ts";
+import { isHelped } from "./help.ts";
 import { type CommandModules, type CommandOpening, openForCommand } from "./modules.ts";
 
 /** A value as JSON brings it to the other side. */
@@ -43,7 +44,7 @@ type Values<Options extends ParseArgsOptionsConfig> = ReturnType<typeof parseArg
 
 /** An operation whose types matter to itself alone. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the one place where operations of all types meet
-export type AnyOperation = Operation<any, any, any, any>;
+type AnyOperation = Operation<any, any, any, any>;
 
 /** Operations by their full names, such as "keys create". */
 export type Operations = Readonly<Record<string, AnyOperation>>;
@@ -57,13 +58,9 @@ export function operation<const Options extends ParseArgsOptionsConfig, Input ex
 /** The `run` of a command that consists of `operations`: those named `command` or `command WORD`. */
 export function runnerOf(command: string, operations: Operations): (args: string[]) => Promise<number> {
   return async (args) => {
-    const isHelp = args.includes("--help") || args.includes("-h");
     const [name, rest] = Object.hasOwn(operations, command) ? [command, args] : [`${command} ${args[0] ?? ""}`, args.slice(1)];
     const chosen = Object.hasOwn(operations, name) ? operations[name] : undefined;
-    if (isHelp) {
-      process.stdout.write(`${usage(chosen ? { [name]: chosen } : operations)}\n`);
-      return 0;
-    }
+    if (isHelped(args, usage(chosen ? { [name]: chosen } : operations))) return 0;
     if (!chosen) {
       const words = Object.keys(operations).map((full) => full.slice(command.length + 1));
       const asked = args[0] === undefined ? `${command} needs to know what to do` : `There is no command "${command} ${args[0]}"`;

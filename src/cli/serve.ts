@@ -8,7 +8,7 @@ import { createLog, type LogFields } from "#src/platform/index.ts";
 import { addresses, banner } from "./banner.ts";
 import { isServed, openControl } from "./control.ts";
 import { checkBeforeStart } from "./doctor/at-start.ts";
-import { portFault } from "./help.ts";
+import { isHelped, portFault } from "./help.ts";
 import { runOperation, whenFolderIsFree } from "./operation.ts";
 import { untilFirstSignal } from "./signal.ts";
 
@@ -16,10 +16,7 @@ import { untilFirstSignal } from "./signal.ts";
 export const DRAIN_MS = 120_000;
 
 export async function run(args: string[]): Promise<number> {
-  if (args.includes("--help") || args.includes("-h")) {
-    process.stdout.write(`Usage: voicetill serve   (npm start)\n\nSettings, from the environment:\n\n${describeSettings()}\n`);
-    return 0;
-  }
+  if (isHelped(args, `Usage: voicetill serve   (npm start)\n\nSettings, from the environment:\n\n${describeSettings()}`)) return 0;
   const [unknown] = args.filter((arg) => arg !== "--json");
   if (unknown !== undefined)
     throw new OperatorError(`serve knows --json and --help; "${unknown}" is neither. Settings come from the environment.`);

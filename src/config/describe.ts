@@ -16,7 +16,7 @@ export function describeSettings(): string {
   return `${lines.join("\n")}\n\n  Secrets may be given as files instead: ${secrets.map((name) => `${name}_FILE`).join(", ")}.\n`;
 }
 
-export interface MaskedSetting {
+interface MaskedSetting {
   name: string;
   /** The text in force; `[set]` for a secret; null when unset. */
   value: string | null;

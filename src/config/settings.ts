@@ -1,3 +1,4 @@
+import { API_KEY } from "#src/kernel/ids.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import { TRUNK_PRESETS } from "./trunk-presets.ts";
 import {
@@ -13,7 +14,6 @@ import {
   host,
   type Kind,
   oneOf,
-  perMinute,
   phone,
   port,
   portRange,
@@ -98,7 +98,7 @@ export const SETTINGS = {
     "a second master key that opens too, while MASTER_KEY is being replaced",
     { secret: true },
   ),
-  RATE_LIMIT_PER_MINUTE: required(perMinute, "20", "requests a minute for each address and endpoint; 0 turns off every limit"),
+  RATE_LIMIT_PER_MINUTE: required(count, "20", "requests a minute for each address and endpoint; 0 turns off every limit"),
   TRUSTED_PROXIES: required(cidrs, "", "address ranges whose X-Forwarded-For counts"),
   OUTBOUND_ALLOW: required(
     cidrs,
@@ -201,7 +201,7 @@ export const SETTINGS = {
   DASHBOARD: required(dashboard, "off", "a dashboard; this version has none, so anything but off is refused"),
   SESSION_TTL_SECONDS: required(ttl, "300", "life of an unused voice session, in seconds"),
   VOICETILL_API_KEY: optional(
-    secret("an API key, svc_test_ or svc_live_ and 32 letters and digits", /^svc_(?:test|live)_[A-Za-z0-9]{32}$/),
+    secret("an API key, svc_test_ or svc_live_ and 32 letters and digits", API_KEY),
     "for `voicetill mcp` alone: the API key with which it uses a running service",
     { secret: true },
   ),

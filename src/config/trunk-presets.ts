@@ -1,5 +1,5 @@
 /** The addresses that a carrier or voice platform says its calls come from. */
-export interface TrunkPreset {
+interface TrunkPreset {
   /** Where it says so. */
   page: string;
   ranges: readonly string[];

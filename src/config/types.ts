@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { z } from "zod";
+import { isAddressRange } from "#src/kernel/address-range.ts";
 import { CRASH_POINTS, type CrashAt, type CrashPoint } from "#src/kernel/crash-points.ts";
 import { unbracketed } from "#src/kernel/host-port.ts";
 import { LANGUAGE_TAGS, type LanguageTag } from "#src/kernel/language.ts";
@@ -28,7 +29,6 @@ function wholeNumber(noun: string, least: number, most: number): Kind<number> {
 }
 
 export const port = wholeNumber("a port from 0 to 65535", 0, 65_535);
-export const perMinute = wholeNumber("a whole number from 0 to 1000000", 0, 1_000_000);
 export const count = wholeNumber("a whole number from 0 to 1000000", 0, 1_000_000);
 export const atLeastOne = wholeNumber("a whole number from 1 to 1000000", 1, 1_000_000);
 export const days = wholeNumber("a number of days from 0 to 36500", 0, 36_500);
@@ -100,7 +100,7 @@ export function isLoopbackHost(host: string): boolean {
 
 export const word: Kind<string> = { complaint: isNot("a name without spaces and commas"), schema: z.string().regex(/^[^\s,=]{1,200}$/) };
 
-export interface VoiceNames {
+interface VoiceNames {
   all: string;
   of: Partial<Record<LanguageTag, string>>;
 }
@@ -118,17 +118,12 @@ export const voiceNames: Kind<VoiceNames> = {
   }),
 };
 
-/** Of whole addresses alone: the library takes 172.16/12 for 172.0.0.16/12, and 010.0.0.0/8 for 8.0.0.0/8. */
-function isRange(text: string): boolean {
-  return isIP(text.split("/", 1)[0]!) !== 0 && (ipaddr.isValidCIDR(text) || ipaddr.isValid(text));
-}
-
 export const cidrs: Kind<string[]> = {
   complaint: isNot("a list of address ranges such as 10.0.0.0/8,::1/128"),
   schema: z
     .string()
     .transform(splitList)
-    .refine((items) => items.every(isRange)),
+    .refine((items) => items.every(isAddressRange)),
 };
 
 /** Address ranges, and names of presets, which become their ranges. */
@@ -137,10 +132,10 @@ export const trunks: Kind<string[]> = {
   schema: z
     .string()
     .transform((text) => splitList(text).flatMap((item) => (Object.hasOwn(TRUNK_PRESETS, item) ? TRUNK_PRESETS[item]!.ranges : [item])))
-    .refine((items) => items.every(isRange)),
+    .refine((items) => items.every(isAddressRange)),
 };
 
-export interface PortRange {
+interface PortRange {
   first: number;
   last: number;
 }

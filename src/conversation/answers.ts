@@ -4,8 +4,7 @@ import { close } from "./ending.ts";
 import { submitCard } from "./gateway.ts";
 import { QUESTIONS, monthAndYear } from "./questions.ts";
 import { CLOSING } from "./sentences.ts";
-import { cancelTimer, clearEntry, listen, play, say, setTimer } from "./turn.ts";
-import type { Turn } from "./turn.ts";
+import { cancelTimer, clearEntry, listen, play, say, setTimer, type Turn } from "./turn.ts";
 
 /** An answer that has begun ends by itself after two seconds where it can be whole, else after three; a long one is read off a card. */
 const WHOLE_PAUSE_MS = 2_000;

@@ -2,8 +2,7 @@ import type { PromptName, Sentence, Situation } from "./contract.ts";
 import { QUESTIONS } from "./questions.ts";
 import { CLOSING, greeting } from "./sentences.ts";
 import { close } from "./ending.ts";
-import { cancelTimer, clearEntry, listen, play, say, setTimer } from "./turn.ts";
-import type { Turn } from "./turn.ts";
+import { cancelTimer, clearEntry, listen, play, say, setTimer, type Turn } from "./turn.ts";
 
 /** A prompt that nobody answers is repeated so often. */
 const REPEATS = 3;

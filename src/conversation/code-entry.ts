@@ -1,5 +1,12 @@
-import type { ConversationEffect, ConversationEvent, ConversationSetup, FinishReason, PromptName } from "./contract.ts";
-import { POUND, STAR } from "./contract.ts";
+import {
+  type ConversationEffect,
+  type ConversationEvent,
+  type ConversationSetup,
+  type FinishReason,
+  type PromptName,
+  POUND,
+  STAR,
+} from "./contract.ts";
 import type { SentenceId } from "./languages/language.ts";
 import type { Conversation } from "./machine.ts";
 import { sentence } from "./sentences.ts";

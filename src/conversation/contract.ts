@@ -11,7 +11,7 @@ export type Field = "number" | "expiry" | "cvv" | "zip" | "name";
 export type Question = Field | "confirm";
 
 /** How long a caller is waited for, ms. */
-export interface Timeouts {
+interface Timeouts {
   /** After a prompt, for the answer to begin; then the question is asked again. */
   firstDigitMs: number;
   /** For an answer that has begun to go on; null: three seconds, five in a card number. A name, which is spelled, has ten at least. */

@@ -4,8 +4,7 @@ import { repeat } from "./ask.ts";
 import { POUND, type Question, STAR } from "./contract.ts";
 import { QUESTIONS } from "./questions.ts";
 import type { TypeAhead } from "./state.ts";
-import { cancelTimer, clearEntry, stopPlayback, listen, play, say, setTimer } from "./turn.ts";
-import type { Turn } from "./turn.ts";
+import { cancelTimer, clearEntry, stopPlayback, listen, play, say, setTimer, type Turn } from "./turn.ts";
 
 /** DTMF digits closer than this were typed ahead together, without listening. */
 const TYPE_AHEAD_PAUSE_MS = 500;

@@ -1,8 +1,7 @@
 import type { ClosingName, FinishReason } from "./contract.ts";
 import type { SentenceId } from "./languages/language.ts";
 import { CLOSING, SUCCESS } from "./sentences.ts";
-import { cancelTimers, play, say, stopListening, wipe } from "./turn.ts";
-import type { Turn } from "./turn.ts";
+import { cancelTimers, play, say, stopListening, wipe, type Turn } from "./turn.ts";
 
 /** Last sentences that would end too suddenly by themselves. */
 const WITH_GOODBYE: ReadonlySet<ClosingName> = new Set(["nobody_there", "goodbye", "cancelled"]);

@@ -4,8 +4,7 @@ import { callOff, close, succeed } from "./ending.ts";
 import { QUESTIONS } from "./questions.ts";
 import { CLOSING, REASON, declined, purpose } from "./sentences.ts";
 import { NO_FAULTS } from "./state.ts";
-import { cancelTimers, clearEntry, stopListening, stopPlayback, play, say, setTimer, wipe } from "./turn.ts";
-import type { Turn } from "./turn.ts";
+import { cancelTimers, clearEntry, stopListening, stopPlayback, play, say, setTimer, wipe, type Turn } from "./turn.ts";
 
 /** A waiting caller hears every ten seconds that the line is alive. */
 const PATIENCE_MS = 10_000;

@@ -14,7 +14,7 @@ export type {
   TimerName,
   Wording,
 } from "./contract.ts";
-export { type CodeEntrySetup, createCodeEntry } from "./code-entry.ts";
+export { createCodeEntry } from "./code-entry.ts";
 export { createConversation } from "./machine.ts";
 export type { Conversation } from "./machine.ts";
 export { type Sample, samplesOf } from "./samples.ts";

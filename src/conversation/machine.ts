@@ -5,8 +5,7 @@ import { callOff, finish, leave, succeed } from "./ending.ts";
 import { askForPatience, onPaidElsewhere, onPatiencePromptEnded, onPaymentResult, onSkipRefused } from "./gateway.ts";
 import { onDtmfDigit, onTypeAheadPause } from "./dtmf.ts";
 import { onRecognised, onSpeechStarted, onSpeechUnavailable } from "./speech.ts";
-import { startConversation } from "./state.ts";
-import type { ConversationState, Stage } from "./state.ts";
+import { startConversation, type ConversationState, type Stage } from "./state.ts";
 import type { Turn } from "./turn.ts";
 
 type Reactions = { [T in ConversationEvent["type"]]?: (turn: Turn, event: Extract<ConversationEvent, { type: T }>) => void };
@@ -56,7 +55,7 @@ const TIMERS: Readonly<Record<TimerName, (turn: Turn) => unknown>> = {
   patience: askForPatience,
 };
 
-export interface ConversationStep {
+interface ConversationStep {
   state: ConversationState;
   effects: readonly ConversationEffect[];
 }

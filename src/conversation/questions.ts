@@ -1,5 +1,15 @@
-import { cvvLengthOf, isCompleteNumber, isUnexpired, lengthsOf, LONGEST_NAME, passesLuhn, brandOf } from "#src/kernel/card.ts";
-import type { CardBrand, CardCells, Cell } from "#src/kernel/card.ts";
+import {
+  cvvLengthOf,
+  isCompleteNumber,
+  isUnexpired,
+  lengthsOf,
+  LONGEST_NAME,
+  passesLuhn,
+  brandOf,
+  type CardBrand,
+  type CardCells,
+  type Cell,
+} from "#src/kernel/card.ts";
 import type { ListenFor } from "#src/kernel/recognition.ts";
 import type { ConversationSetup, PromptName, Question, Sentence } from "./contract.ts";
 import type { FaultName, SentenceId } from "./languages/language.ts";

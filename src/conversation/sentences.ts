@@ -143,7 +143,7 @@ export const CLOSING: Readonly<Record<Exclude<ClosingName, "success" | "declined
 };
 
 /** The brands as a list in words: "Visa, Mastercard, and American Express". */
-export function brandsInWords(language: LanguageTag, brands: readonly CardBrand[]): string {
+function brandsInWords(language: LanguageTag, brands: readonly CardBrand[]): string {
   const words = brands.map((brand) => BRAND_NAMES[brand]).filter((word) => word !== "");
   return new Intl.ListFormat(language, { type: "conjunction" }).format(words);
 }

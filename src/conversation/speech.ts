@@ -6,8 +6,7 @@ import { stop } from "./ending.ts";
 import { skip } from "./gateway.ts";
 import { takeTypeAhead } from "./dtmf.ts";
 import { ANSWER_DIGITS, QUESTIONS, isName } from "./questions.ts";
-import { clearEntry, say, stopListening, stopPlayback, setTimer } from "./turn.ts";
-import type { Turn } from "./turn.ts";
+import { clearEntry, say, stopListening, stopPlayback, setTimer, type Turn } from "./turn.ts";
 
 /** No utterance of a caller who goes on with an answer is longer. */
 const UTTERANCE_MS = 10_000;

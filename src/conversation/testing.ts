@@ -1,23 +1,23 @@
 import type { CardCells } from "#src/kernel/card.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import type { Command } from "#src/kernel/language.ts";
 import type { RecognitionResult } from "#src/kernel/recognition.ts";
-import { POUND, STAR } from "./contract.ts";
-import type {
-  ConversationEffect,
-  ConversationEvent,
-  ConversationSetup,
-  FinishReason,
-  PromptName,
-  Sentence,
-  Situation,
-  TimerName,
-  PaymentResult,
+import {
+  POUND,
+  STAR,
+  type ConversationEffect,
+  type ConversationEvent,
+  type ConversationSetup,
+  type FinishReason,
+  type PromptName,
+  type Sentence,
+  type Situation,
+  type TimerName,
+  type PaymentResult,
 } from "./contract.ts";
 import { stepConversation } from "./machine.ts";
 import { inWords } from "./sentences.ts";
-import { startConversation } from "./state.ts";
-import type { ConversationState } from "./state.ts";
+import { startConversation, type ConversationState } from "./state.ts";
 
 /** For tests: 15 March 2027, noon UTC. */
 export const NOW_MS = Date.UTC(2027, 2, 15, 12);

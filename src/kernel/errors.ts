@@ -49,6 +49,12 @@ export class AppError extends Error {
   }
 }
 
+/** The `code` that Node.js, a driver or a library gave a fault; empty where there is none. */
+export function errorCode(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? code : "";
+}
+
 /** A fault that the operator can mend (a bad setting, a taken port, a bad apply file): one sentence, no stack, exit status 1. */
 export class OperatorError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {

@@ -1,3 +1,6 @@
+/** An API key, of which the first group is the mode. */
+export const API_KEY = /^svc_(test|live)_[A-Za-z0-9]{32}$/;
+
 const HYPHENATED = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const BARE = /^[0-9a-f]{32}$/i;
 

@@ -28,7 +28,7 @@ export class JsonNumber {
 
 export type JsonValue = null | boolean | number | string | JsonNumber | JsonValue[] | { [key: string]: JsonValue };
 
-export interface JsonOptions {
+interface JsonOptions {
   /** What a second key of the same name does. A gateway's answer must refuse it: success:false,success:true (R-254). */
   duplicateKeys: "last wins" | "refuse";
   /** `text` gives a JsonNumber for every number. */

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-export const MASK = "[redacted]";
+const MASK = "[redacted]";
 
 /** What cannot be printed by accident: `toString`, `toJSON` and `inspect` return a mask. */
 export abstract class Masked {

@@ -1,6 +1,5 @@
 import { SAMPLES_PER_MS } from "./clip.ts";
-import type { RtpPacket } from "./rtp.ts";
-import { timestampDelta } from "./rtp.ts";
+import { type RtpPacket, timestampDelta } from "./rtp.ts";
 
 /** libuv reads so many datagrams of a socket in one turn of the event loop; more wait for the next. */
 const DATAGRAMS_PER_TURN = 32;

@@ -1,13 +1,12 @@
 import { once } from "node:events";
-import { Worker } from "node:worker_threads";
-import type { MessagePort } from "node:worker_threads";
+import { Worker, type MessagePort } from "node:worker_threads";
 import { sleep, systemClock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import { rtpPairs } from "#src/kernel/rtp-ports.ts";
 import { Leg, type MediaLeg } from "./leg.ts";
 import type { EngineSettings, FromWorker, LegOptions, ToWorker } from "./protocol.ts";
 
-export interface MediaEngineOptions {
+interface MediaEngineOptions {
   /** IP address literal to bind all media ports to; its family is the family of all media. */
   bindHost: string;
   /** First and last UDP port for media; each leg takes an even port and the next one. */

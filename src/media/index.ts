@@ -8,4 +8,4 @@ export { HASH, STAR } from "./telephone-event.ts";
 export { Lateness } from "./lateness.ts";
 export { type LegStats, NO_STATS, type PlayPart } from "./protocol.ts";
 export { acceptOffer, createOffer, readAnswer } from "./sdp.ts";
-export type { LocalMedia, LocalSrtp, RemoteMedia } from "./sdp.ts";
+export type { LocalMedia, RemoteMedia } from "./sdp.ts";

@@ -1,6 +1,5 @@
 import { SAMPLE_RATE_HZ, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
-import type { RtpPacket } from "./rtp.ts";
-import { sequenceDelta, timestampDelta } from "./rtp.ts";
+import { type RtpPacket, sequenceDelta, timestampDelta } from "./rtp.ts";
 
 /** Packets held back for a missing one. More waiting would not help: whoever listens here is a recogniser, not an ear. */
 const DEPTH = 3;

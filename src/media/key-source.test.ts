@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { KeySource, type KeyPath } from "./key-source.ts";
 
 /** Which of these keys count; each comes `ms` after the one before. */

@@ -1,8 +1,7 @@
-import type { RemoteInfo, Socket } from "node:dgram";
-import { createSocket } from "node:dgram";
+import { type RemoteInfo, type Socket, createSocket } from "node:dgram";
 import { isIP } from "node:net";
 
-export interface SocketHandlers {
+interface SocketHandlers {
   onRtp: (datagram: Uint8Array, source: RemoteInfo) => void;
   onRtcp: (datagram: Uint8Array, source: RemoteInfo) => void;
 }

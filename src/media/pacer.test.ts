@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock as StandingClock } from "#src/kernel/clock.ts";
+import { ManualClock as StandingClock } from "#src/kernel/testing.ts";
 import type { Paced } from "./pacer.ts";
 import { Pacer } from "./pacer.ts";
 

@@ -10,7 +10,7 @@ const WHEEL = 32;
 
 /** Something that sends when its time comes. */
 export interface Paced {
-  /** Sends what is due at `now`; `slot` is when it was to be. Answers when to be called again, or null for never. */
+  /** Sends what is due at `now`; `slot` is when it was to be. Returns when to be called again, or null for never. */
   onSlot(now: number, slot: number): number | null;
 }
 

@@ -43,8 +43,6 @@ export interface LegStats {
   ignored: number;
   /** Null: the peer has sent no report on us. */
   peer: PeerStatistics | null;
-  /** How late packets left, ms, against their slots. */
-  lateness: { p50: number; p99: number; max: number };
 }
 
 /** Of a leg that carried nothing. */
@@ -55,7 +53,6 @@ export const NO_STATS: LegStats = {
   jitterMs: 0,
   ignored: 0,
   peer: null,
-  lateness: { p50: 0, p99: 0, max: 0 },
 };
 
 export interface EngineSettings {

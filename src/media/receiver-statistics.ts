@@ -1,7 +1,6 @@
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import type { ReportBlock } from "./rtcp.ts";
-import type { RtpPacket } from "./rtp.ts";
-import { sequenceDelta } from "./rtp.ts";
+import { type RtpPacket, sequenceDelta } from "./rtp.ts";
 
 /** A jump further than this is a sender that started again, not loss (RFC 3550 appendix A.1, MAX_DROPOUT). */
 const MAX_DROPOUT = 3_000;

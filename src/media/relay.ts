@@ -1,6 +1,5 @@
 import { alawToUlaw, ulawToAlaw } from "#src/kernel/g711.ts";
-import type { RtpPacket } from "./rtp.ts";
-import { sequenceDelta, timestampDelta } from "./rtp.ts";
+import { type RtpPacket, sequenceDelta, timestampDelta } from "./rtp.ts";
 import type { OutgoingFormat, StreamPacket } from "./sender.ts";
 import { type DownDigit, durationOf, isEnded, isNextSegment } from "./telephone-event.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
 import { readRtcp, writeRtcp } from "./rtcp.ts";

@@ -3,8 +3,7 @@ import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { PeerStatistics } from "./protocol.ts";
 import type { ReceiverStatistics } from "./receiver-statistics.ts";
-import type { ReportBlock, Rtcp } from "./rtcp.ts";
-import { readRtcp, writeRtcp } from "./rtcp.ts";
+import { type ReportBlock, type Rtcp, readRtcp, writeRtcp } from "./rtcp.ts";
 
 /**
  * Between two reports, ms, before chance moves it: the reduced minimum of RFC 3550 section 6.2, 360 s divided by the session's kbit/s, of
@@ -24,7 +23,7 @@ const ROUNDING_S = 0.01;
 const CNAME_BYTES = 12;
 
 /** The stream that we send. */
-export interface SentStream {
+interface SentStream {
   readonly ssrc: number;
   readonly packets: number;
   /** Of payload. */
@@ -33,7 +32,7 @@ export interface SentStream {
   timestampAt(now: number): number;
 }
 
-export interface RtcpSessionOptions {
+interface RtcpSessionOptions {
   clock: Clock;
   random: Random;
   sent: SentStream;

@@ -19,7 +19,7 @@ export interface ReportBlock {
 }
 
 /** What a sender report tells of the sender's own stream (RFC 3550 section 6.4.1). */
-export interface SenderInfo {
+interface SenderInfo {
   ntpSeconds: number;
   ntpFraction: number;
   /** The moment of the NTP time in the stream's own timestamps. */
@@ -97,7 +97,7 @@ function readBlock(packet: Buffer, at: number): ReportBlock {
   };
 }
 
-export interface Report {
+interface Report {
   ssrc: number;
   /** Short-term, of no meaning beyond this call (RFC 7022). At most 255 ASCII characters. */
   cname: string;

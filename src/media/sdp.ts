@@ -1,10 +1,8 @@
 import { isIP } from "node:net";
 import { canonicalHost } from "#src/kernel/host-port.ts";
-import { parse } from "sdp-transform";
-import type { SdpConnection, SdpMedia, SdpSession } from "sdp-transform";
+import { parse, type SdpConnection, type SdpMedia, type SdpSession } from "sdp-transform";
 import type { PayloadTypes } from "./payload-types.ts";
-import type { CryptoLine } from "./sdes.ts";
-import { OFFERED_SUITES, keyOf, newKey, readCryptoLine, writeCryptoLine } from "./sdes.ts";
+import { type CryptoLine, OFFERED_SUITES, keyOf, newKey, readCryptoLine, writeCryptoLine } from "./sdes.ts";
 import type { SrtpAgreement } from "./srtp-session.ts";
 
 /** What WE may do with the stream (RFC 3264 section 6.1), not what the peer wrote. */
@@ -52,19 +50,19 @@ export interface LocalSrtp {
 }
 
 /** `malformed`: not SDP, or it contradicts itself (400). `unacceptable`: sound, but nothing in it we can do (488). */
-export interface SdpRefusal {
+interface SdpRefusal {
   kind: "refused";
   reason: "malformed" | "unacceptable";
   detail: string;
 }
 
-export interface SdpAgreement {
+interface SdpAgreement {
   kind: "agreed";
   remote: RemoteMedia;
 }
 
 /** The telephone-event payload type of our own offers. */
-export const OFFERED_EVENT_PAYLOAD_TYPE = 101;
+const OFFERED_EVENT_PAYLOAD_TYPE = 101;
 
 /** Longest description read; a carrier's largest (ICE, many crypto lines) stays under 8 KiB. */
 const MAX_SDP_BYTES = 16_384;

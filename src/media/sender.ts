@@ -2,13 +2,9 @@ import { SAMPLES_PER_PACKET, SILENCE } from "#src/kernel/g711.ts";
 import type { Clock } from "#src/kernel/clock.ts";
 import { SAMPLES_PER_MS } from "./clip.ts";
 import { eventPayload } from "./telephone-event.ts";
-import { Lateness } from "./lateness.ts";
-import type { Paced, Pacer } from "./pacer.ts";
-import { PERIOD_MS } from "./pacer.ts";
-import type { Packetful, PlaylistPart } from "./playlist.ts";
-import { Playlist } from "./playlist.ts";
-import type { RtpPacket } from "./rtp.ts";
-import { HEADER_BYTES, sequenceDelta, timestampDelta, writeRtp, writeRtpHeader } from "./rtp.ts";
+import { type Paced, type Pacer, PERIOD_MS } from "./pacer.ts";
+import { type Packetful, type PlaylistPart, Playlist } from "./playlist.ts";
+import { type RtpPacket, HEADER_BYTES, sequenceDelta, timestampDelta, writeRtp, writeRtpHeader } from "./rtp.ts";
 
 /** A packet without its stream: the sender puts in its own SSRC. */
 export type StreamPacket = Omit<RtpPacket, "ssrc">;
@@ -26,7 +22,7 @@ export interface OutgoingFormat {
   eventPayloadType: number | null;
 }
 
-export interface SenderOptions {
+interface SenderOptions {
   clock: Clock;
   pacer: Pacer;
   seed: StreamSeed;
@@ -58,7 +54,6 @@ const datagrams = {
  * sent twice, none is skipped, and the stream never runs away from the clock.
  */
 export class Sender implements Paced {
-  readonly lateness = new Lateness();
   packets = 0;
   /** Of payload. */
   octets = 0;
@@ -145,8 +140,7 @@ export class Sender implements Paced {
     this.#due += PERIOD_MS;
   }
 
-  onSlot(now: number, slot: number): number | null {
-    this.lateness.note(now - slot);
+  onSlot(now: number): number | null {
     this.#options.onPeriod(now);
     return this.#step(now);
   }

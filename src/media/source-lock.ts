@@ -1,5 +1,4 @@
-import type { RtpPacket } from "./rtp.ts";
-import { sequenceDelta } from "./rtp.ts";
+import { type RtpPacket, sequenceDelta } from "./rtp.ts";
 
 /** The time within which the true source of a stream may be learned, ms (S-85). */
 const LEARNING_MS = 1_000;

@@ -20,7 +20,7 @@ export const LONGEST_DATAGRAM = 2_048;
 const BLOCKS = Buffer.alloc(LONGEST_DATAGRAM + BLOCK_BYTES);
 
 /** The session keys of one direction of RTP or of RTCP. */
-export interface DerivedKeys {
+interface DerivedKeys {
   key: Buffer;
   salt: Buffer;
   authenticationKey: Buffer;

@@ -2,8 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { bufferOf } from "#src/kernel/bytes.ts";
 import { ReplayWindow } from "./replay-window.ts";
 import { HEADER_BYTES, payloadStart, sequenceDelta } from "./rtp.ts";
-import type { SrtpSuite } from "./srtp-keys.ts";
-import { LONGEST_DATAGRAM, RTCP_TAG_BYTES, SessionKeys, deriveKeys, TAG_BYTES } from "./srtp-keys.ts";
+import { type SrtpSuite, LONGEST_DATAGRAM, RTCP_TAG_BYTES, SessionKeys, deriveKeys, TAG_BYTES } from "./srtp-keys.ts";
 
 const ROLLOVER_BYTES = 4;
 const INDEX_BYTES = 4;

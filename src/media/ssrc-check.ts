@@ -1,5 +1,4 @@
-import type { RtpPacket } from "./rtp.ts";
-import { sequenceDelta } from "./rtp.ts";
+import { type RtpPacket, sequenceDelta } from "./rtp.ts";
 
 /** A stream of a packet each 20 ms that has not been heard for so long, ms, has ended or begun anew. */
 const SILENT_MS = 60;

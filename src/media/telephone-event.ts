@@ -1,5 +1,4 @@
-import type { RtpPacket } from "./rtp.ts";
-import { sequenceDelta, timestampDelta } from "./rtp.ts";
+import { type RtpPacket, sequenceDelta, timestampDelta } from "./rtp.ts";
 
 /** A digit of the telephone: 0-9, 10 for *, 11 for #: the event codes of RFC 4733 section 3.2. */
 export type DtmfDigit = number;

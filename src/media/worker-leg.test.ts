@@ -4,7 +4,7 @@ import { createSocket } from "node:dgram";
 import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
 import { encodeUlaw } from "#src/kernel/g711.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { ReadingTurns } from "./arrival-times.ts";
 import { Clip } from "./clip.ts";

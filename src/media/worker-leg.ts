@@ -7,10 +7,8 @@ import { ArrivalTimes, type ReadingTurns } from "./arrival-times.ts";
 import { digitParts } from "./digit-parts.ts";
 import { JitterBuffer } from "./jitter-buffer.ts";
 import { KeySource } from "./key-source.ts";
-import type { DtmfDigit } from "./telephone-event.ts";
-import { HASH, TelephoneEventReceiver } from "./telephone-event.ts";
-import type { LegSockets } from "./leg-sockets.ts";
-import { bindLegSockets } from "./leg-sockets.ts";
+import { type DtmfDigit, HASH, TelephoneEventReceiver } from "./telephone-event.ts";
+import { type LegSockets, bindLegSockets } from "./leg-sockets.ts";
 import { Listener } from "./listener.ts";
 import type { Pacer } from "./pacer.ts";
 import type { PlaylistPart } from "./playlist.ts";
@@ -19,19 +17,16 @@ import { codecOf, rename } from "./payload-types.ts";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
 import { Relay, type RelayTarget } from "./relay.ts";
 import { RtcpSession } from "./rtcp-session.ts";
-import type { RtpPacket } from "./rtp.ts";
-import { isRtcp, readRtp } from "./rtp.ts";
+import { type RtpPacket, isRtcp, readRtp } from "./rtp.ts";
 import { isUnspecified, type RemoteMedia } from "./sdp.ts";
-import type { OutgoingFormat, StreamPacket, StreamSeed } from "./sender.ts";
-import { Sender } from "./sender.ts";
-import type { Address, SourceState } from "./source-lock.ts";
-import { SourceLock } from "./source-lock.ts";
+import { type OutgoingFormat, type StreamPacket, type StreamSeed, Sender } from "./sender.ts";
+import { type Address, type SourceState, SourceLock } from "./source-lock.ts";
 import { SrtpSession } from "./srtp-session.ts";
 import { SsrcCheck } from "./ssrc-check.ts";
 import { ToneReceiver } from "./tones.ts";
 import type { VoiceActivity } from "./voice-activity.ts";
 
-export interface WorkerLegDeps {
+interface WorkerLegDeps {
   clock: Clock;
   random: Random;
   pacer: Pacer;
@@ -262,7 +257,6 @@ export class WorkerLeg implements RelayTarget {
     this.#dropAudio();
     this.#telephoneEvents.clear();
     this.#srtp?.wipe();
-    const { lateness } = this.#sender;
     return {
       packetsIn: this.#statistics.packets,
       packetsOut: this.#sender.packets,
@@ -270,7 +264,6 @@ export class WorkerLeg implements RelayTarget {
       jitterMs: this.#statistics.jitterMs,
       ignored: this.#ignored,
       peer: this.#rtcp.peer,
-      lateness: { p50: lateness.quantile(0.5), p99: lateness.quantile(0.99), max: lateness.max },
     };
   }
 

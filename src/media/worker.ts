@@ -1,7 +1,7 @@
 /** The media worker thread: all RTP of a voice node. Nothing here may work for long; the pacer shares the thread. */
-import type { MessagePort } from "node:worker_threads";
-import { parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "#src/kernel/clock.ts";
+import { errorCode } from "#src/kernel/errors.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { ReadingTurns } from "./arrival-times.ts";
 import { Clip, SAMPLES_PER_MS } from "./clip.ts";
@@ -40,7 +40,7 @@ function open({ leg, port, options, seed }: Extract<ToWorker, { type: "open" }>)
     legs.set(leg, new WorkerLeg({ ...deps, mediaLostAfterMs: settings.mediaLostAfterMs }, settings.bindHost, port, options, seed));
     tell({ type: "opened", leg, error: null });
   } catch (error) {
-    tell({ type: "opened", leg, error: (error as NodeJS.ErrnoException).code ?? "unknown" });
+    tell({ type: "opened", leg, error: errorCode(error) || "unknown" });
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { AccessTokens } from "./access-tokens.ts";
 

@@ -1,9 +1,7 @@
 import { type Selectable, sql } from "kysely";
-import { isKeepable } from "#src/gateways/index.ts";
-import type { AttemptTrace } from "#src/gateways/index.ts";
+import { isKeepable, type AttemptTrace } from "#src/gateways/index.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
-import { isOwnerDead } from "#src/platform/index.ts";
-import type { Db, Tables } from "#src/platform/index.ts";
+import { isOwnerDead, type Db, type Tables } from "#src/platform/index.ts";
 
 /** Rows of payment_attempts: the ledger of what was tried, written before the gateway is called and finished after it. */
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GatewaySettings } from "#src/gateways/index.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { OutboundAnswer } from "#src/platform/index.ts";
 import { AccessTokens } from "./access-tokens.ts";

@@ -1,21 +1,19 @@
 import { createHash } from "node:crypto";
 import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
-import { sleep } from "#src/kernel/clock.ts";
-import type { Clock } from "#src/kernel/clock.ts";
+import { sleep, type Clock } from "#src/kernel/clock.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Log, Outbound } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import { addNotes } from "./attempts.ts";
-import type { Attempt } from "./attempts.ts";
-import type { PaymentsDeps, ProjectSettings } from "./types.ts";
+import { addNotes, type Attempt } from "./attempts.ts";
+import type { PaymentsDeps } from "./types.ts";
 
-export interface IoDeps {
+interface IoDeps {
   outbound: Pick<Outbound, "send">;
   clock: Clock;
   random: Random;
   tokens: AccessTokens;
-  projects: Pick<ProjectSettings, "rotateCredentials">;
+  projects: Pick<PaymentsDeps["projects"], "rotateCredentials">;
   egressIp?: string | null;
   log: Pick<Log, "warn">;
   gateways: Readonly<Partial<Record<GatewayName, Pick<Gateway, "name" | "credentialFields">>>>;

@@ -7,8 +7,7 @@ import { startJanitor } from "./janitor.ts";
 import { errorOf } from "./outcome.ts";
 import { createSearch } from "./reconcile.ts";
 import { createReversals } from "./reversal.ts";
-import { settle } from "./settle.ts";
-import type { SettleInput } from "./settle.ts";
+import { settle, type SettleInput } from "./settle.ts";
 import { skip } from "./skip.ts";
 import type { PaymentsDeps, SettleResult } from "./types.ts";
 
@@ -16,7 +15,7 @@ export { type DeclineRatio, highDeclineRatios } from "./decline-ratio.ts";
 export { startKeepAlive } from "./keep-alive.ts";
 export { deleteAttempts, isUnsettled } from "./retention.ts";
 export { type AttemptView, attemptsOf, closeEntry, countOpen, needsOperator } from "./work-list.ts";
-export type { CredentialsCheck, PaymentsDeps, SettleInput, SettleResult };
+export type { CredentialsCheck };
 
 export interface Payments {
   /**

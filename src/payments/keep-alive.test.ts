@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { silentLog } from "#src/platform/index.ts";
 import { type KeepAliveDeps, startKeepAlive } from "./keep-alive.ts";
 

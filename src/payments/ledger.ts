@@ -1,15 +1,12 @@
 import type { Gateway } from "#src/gateways/index.ts";
-import { sleep } from "#src/kernel/clock.ts";
-import type { Clock } from "#src/kernel/clock.ts";
-import { isDataError } from "#src/platform/index.ts";
-import type { Database, Log } from "#src/platform/index.ts";
+import { sleep, type Clock } from "#src/kernel/clock.ts";
+import { isDataError, type Database, type Log } from "#src/platform/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 import type { AttemptResult } from "./attempts.ts";
-import { withoutTexts } from "./outcome.ts";
-import type { OutcomeEffects } from "./outcome.ts";
+import { withoutTexts, type OutcomeEffects } from "./outcome.ts";
 import { endAttempt, type Written } from "./transitions.ts";
 
-export interface LedgerDeps {
+interface LedgerDeps {
   database: Database;
   sessions: Pick<Sessions, "move">;
   clock: Clock;
@@ -34,8 +31,7 @@ export async function writeResult(
   let plain: OutcomeEffects | null = null;
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
     try {
-      const written = await endAttempt(database.db, sessions, attempt, result, event, changes);
-      return written;
+      return await endAttempt(database.db, sessions, attempt, result, event, changes);
     } catch (error) {
       log.error("payment_result_not_written", { session: attempt.sessionId, attempt: attempt.id, error });
       // A text that the database cannot hold will not get better by waiting.

@@ -1,10 +1,7 @@
-import { isKeepable } from "#src/gateways/index.ts";
-import type { Declined, Outcome, ProcessorFields } from "#src/gateways/index.ts";
-import { DECLINES, isDeclineCode } from "#src/kernel/payment.ts";
-import type { DeclineCode } from "#src/kernel/payment.ts";
+import { isKeepable, type Declined, type Outcome, type ProcessorFields } from "#src/gateways/index.ts";
+import { DECLINES, isDeclineCode, type DeclineCode } from "#src/kernel/payment.ts";
 import type { SessionChanges, SessionEvent } from "#src/sessions/index.ts";
-import { keepable } from "./attempts.ts";
-import type { AttemptResult } from "./attempts.ts";
+import { keepable, type AttemptResult } from "./attempts.ts";
 
 /** What an outcome means for the attempt and its session: pure. */
 export interface OutcomeEffects {
@@ -13,7 +10,7 @@ export interface OutcomeEffects {
   changes: SessionChanges;
 }
 
-export interface CardFacts {
+interface CardFacts {
   brand: string;
   last4: string;
 }

@@ -1,17 +1,13 @@
-import { REFUSED_AS } from "#src/gateways/index.ts";
-import type { Gateway, LookUpResult, Outcome } from "#src/gateways/index.ts";
+import { REFUSED_AS, type Gateway, type LookUpResult, type Outcome } from "#src/gateways/index.ts";
 import { sleep } from "#src/kernel/clock.ts";
-import { isDeclineCode } from "#src/kernel/payment.ts";
-import type { GatewayName } from "#src/kernel/payment.ts";
+import { isDeclineCode, type GatewayName } from "#src/kernel/payment.ts";
 import { Background } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
-import { decisionOf, findAttempt, PERHAPS_STORED } from "./attempts.ts";
-import type { Attempt } from "./attempts.ts";
+import { decisionOf, findAttempt, PERHAPS_STORED, type Attempt } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
 import { tellOfForwarding, writeResult } from "./ledger.ts";
-import { effectsOf, declinedBy } from "./outcome.ts";
-import type { OutcomeEffects } from "./outcome.ts";
+import { effectsOf, declinedBy, type OutcomeEffects } from "./outcome.ts";
 import { requireReversalOfUnknown } from "./reversal-rows.ts";
 import type { Reversals } from "./reversal.ts";
 

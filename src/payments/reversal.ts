@@ -4,8 +4,7 @@ import type { AccessTokens } from "./access-tokens.ts";
 import { findAttempt, PERHAPS_STORED } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
-import { claimReversals, endReversal, postponeReversal } from "./reversal-rows.ts";
-import type { DueReversal } from "./reversal-rows.ts";
+import { claimReversals, endReversal, postponeReversal, type DueReversal } from "./reversal-rows.ts";
 
 /**
  * Gives back what was taken for a session that ended otherwise (I3, I4). That it must be done is a state of the attempt's

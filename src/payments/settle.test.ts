@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { answered, settingsOf, testIo } from "#src/gateways/testing.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { type Log, silentLog } from "#src/platform/index.ts";

@@ -1,9 +1,8 @@
 import type { Gateway, GatewaySettings, Order, Outcome } from "#src/gateways/index.ts";
 import type { CardCells } from "#src/kernel/card.ts";
 import { sleep, within } from "#src/kernel/clock.ts";
-import { AppError } from "#src/kernel/errors.ts";
-import { DECLINES } from "#src/kernel/payment.ts";
-import type { DeclineCode } from "#src/kernel/payment.ts";
+import { AppError, errorCode } from "#src/kernel/errors.ts";
+import { DECLINES, type DeclineCode } from "#src/kernel/payment.ts";
 import { isDatabaseUnavailable } from "#src/platform/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { addNotes, findAttempt } from "./attempts.ts";
@@ -158,7 +157,7 @@ async function writeIntent(
   try {
     // Refused as a duplicate nothing was written, and the next look sees the attempt that had the number.
     return await begin().catch((error: unknown) => {
-      if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+      if (errorCode(error) !== UNIQUE_VIOLATION) throw error;
       return begin();
     });
   } catch (error) {

@@ -10,7 +10,7 @@ const LAST4 = "0000";
 const AUTH_CODE = "TESTOK";
 
 /** The synthetic transaction: under the gateway's own names in the session's detail, unprefixed in the webhook (R-234). */
-export function skipChanges(gateway: Gateway | undefined, nowMs: number): SessionChanges {
+function skipChanges(gateway: Gateway | undefined, nowMs: number): SessionChanges {
   const transactionId = `test_skip_${nowMs}`;
   const names = gateway?.capabilities.processorFields;
   return {

@@ -1,14 +1,13 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome, VoidResult } from "#src/gateways/index.ts";
 import { CardCells } from "#src/kernel/card.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { silentLog } from "#src/platform/index.ts";
 import type { Session, Sessions } from "#src/sessions/index.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
-import { createPayments } from "./index.ts";
-import type { Payments } from "./index.ts";
+import { createPayments, type Payments } from "./index.ts";
 import type { PaymentsDeps } from "./types.ts";
 
 /** Fakes for the tests of this module: a gateway that does as it is told, and processes that share a database. */

@@ -1,8 +1,9 @@
-import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts";
+import type { Gateway } from "#src/gateways/index.ts";
 import type { Clock } from "#src/kernel/clock.ts";
-import type { DECLINES, DeclineCode, Environment, GatewayName } from "#src/kernel/payment.ts";
+import type { DECLINES, DeclineCode, GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { Database, Db, Log, Outbound } from "#src/platform/index.ts";
+import type { Database, Log, Outbound } from "#src/platform/index.ts";
+import type { Projects } from "#src/projects/index.ts";
 import type { Sessions } from "#src/sessions/index.ts";
 
 /** What became of a card, for whoever collected it. */
@@ -15,21 +16,10 @@ export type SettleResult =
   /** The session was no longer being collected: nothing was sent. */
   | { kind: "refused"; status: string };
 
-/** What this module needs to know of a project. */
-export interface ProjectSettings {
-  gatewaySettings(db: Db, projectId: string, gateway: GatewayName, environment: Environment): Promise<GatewaySettings | null>;
-  rotateCredentials(
-    projectId: string,
-    gateway: GatewayName,
-    environment: Environment,
-    change: Parameters<GatewayIo["rotateCredentials"]>[0],
-  ): ReturnType<GatewayIo["rotateCredentials"]>;
-}
-
 export interface PaymentsDeps {
   database: Database;
   sessions: Sessions;
-  projects: ProjectSettings;
+  projects: Pick<Projects, "gatewaySettings" | "rotateCredentials">;
   gateways: Readonly<Partial<Record<GatewayName, Gateway>>>;
   outbound: Pick<Outbound, "send">;
   clock: Clock;

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { OperatorError } from "#src/kernel/errors.ts";
+import { isAddressRange } from "#src/kernel/address-range.ts";
 
 type Address = ReturnType<typeof ipaddr.process>;
 type Cidr = ReturnType<typeof ipaddr.parseCIDR>;
@@ -12,18 +13,11 @@ const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3");
 /** Azure answers its metadata and agent requests at a public address. */
 const METADATA = ipaddr.parseCIDR("168.63.129.16/32");
 
-/**
- * Parses CIDRs such as 10.0.0.0/8 or a single address. Throws OperatorError that names `setting` and the bad one. An address is written out:
- * the library takes 172.16/12 for 172.0.0.16/12, and 010.0.0.0/8 for 8.0.0.0/8.
- */
+/** Parses CIDRs such as 10.0.0.0/8 or a single address. Throws OperatorError that names `setting` and the bad one. */
 export function parseCidrs(setting: string, texts: readonly string[]): readonly Cidr[] {
   return texts.map((text) => {
-    try {
-      if (isIP(text.split("/", 1)[0]!) === 0) throw new Error("no whole address");
-      return text.includes("/") ? ipaddr.parseCIDR(text) : ipaddr.parseCIDR(`${text}/${text.includes(":") ? 128 : 32}`);
-    } catch (cause) {
-      throw new OperatorError(`${setting}: "${text}" is not an address range such as 10.0.0.0/8 or ::1/128.`, { cause });
-    }
+    if (!isAddressRange(text)) throw new OperatorError(`${setting}: "${text}" is not an address range such as 10.0.0.0/8 or ::1/128.`);
+    return ipaddr.parseCIDR(text.includes("/") ? text : `${text}/${text.includes(":") ? 128 : 32}`);
   });
 }
 
@@ -57,7 +51,7 @@ export async function resolveName(name: string): Promise<string[]> {
   return (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
 }
 
-export interface ReachOptions {
+interface ReachOptions {
   /** CIDRs that may be reached whatever they are. */
   allow: readonly Cidr[];
   /** Names or addresses of our own services, such as the database: never reached, not even when they are public. */

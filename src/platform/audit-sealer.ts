@@ -8,7 +8,7 @@ const EVERY_MS = 1000;
 /** How often the chain's end is written to the log, from where it can be kept out of reach of the database's owner. */
 const TELL_EVERY_MS = 600_000;
 
-export interface SealerDeps {
+interface SealerDeps {
   database: Database;
   /** The audit key of the installation. */
   key: Uint8Array;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { sealRows, verifyChain } from "./audit-chain.ts";
 import { headText, parseHead, startAuditSealer } from "./audit-sealer.ts";
 import { audit, auditRun } from "./audit.ts";

@@ -3,6 +3,7 @@ import { type IncomingMessage, request as requestBy } from "node:http";
 import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as tlsConnect, createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { crashPoint } from "#src/kernel/crash-points.ts";
+import { errorCode } from "#src/kernel/errors.ts";
 import { unbracketed } from "#src/kernel/host-port.ts";
 import { createReach, parseCidrs, resolveName } from "./addresses.ts";
 
@@ -39,7 +40,7 @@ export type OutboundAnswer =
   /** A connection stood and no whole answer came: the request may have been acted on. */
   | { kind: "lost"; reason: string };
 
-export interface OutboundOptions {
+interface OutboundOptions {
   /** CIDRs outside the public address space that may be reached nevertheless. */
   allow: readonly string[];
   /** Names or addresses of our own services, never reached even when they are public. */
@@ -241,7 +242,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function reasonOf(error: unknown): string {
   if (error instanceof Refusal) return error.message;
-  const code = (error as { code?: string }).code ?? "";
+  const code = errorCode(error);
   if (/^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO|EPROTO|HOSTNAME)/.test(code)) return "TLS refused";
   return REASONS[code] ?? (code.startsWith("HPE_") ? "broken answer" : "connection failed");
 }

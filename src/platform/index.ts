@@ -1,4 +1,4 @@
-export { createReach, isGlobal, isInside, isPublic, parseCidrs, resolveName } from "./addresses.ts";
+export { createReach, isGlobal, isInside, isPublic, parseCidrs } from "./addresses.ts";
 export { ChainBrokenError, type ChainReport, sealRows, verifyChain } from "./audit-chain.ts";
 export { headText, parseHead, startAuditSealer } from "./audit-sealer.ts";
 export { audit, type AuditEntry, auditing, auditRun } from "./audit.ts";
@@ -23,6 +23,6 @@ export { createKeyring, type Keyring } from "./seal-keyring.ts";
 export { makeFolder } from "./make-folder.ts";
 export { loadKeyring } from "./master-keys.ts";
 export { keyIdOf, type Place } from "./seal.ts";
-export { OTHERS, WindowCounter } from "./window-counter.ts";
+export { WindowCounter } from "./window-counter.ts";
 export { ttlCached } from "./ttl-cache.ts";
 export { type AnyWorker, WorkerProcess } from "./worker-process.ts";

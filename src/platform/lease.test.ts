@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import type { Database } from "./db/database.ts";
 import { isOwnerDead, startLease } from "./lease.ts";
 import { silentLog } from "./log.ts";

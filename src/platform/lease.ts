@@ -9,7 +9,7 @@ const HEARTBEAT_MS = 5000;
 const DEAD_AFTER = "15 seconds";
 const FORGOTTEN_AFTER = "1 day";
 
-export interface LeaseOptions {
+interface LeaseOptions {
   database: Pick<Database, "db">;
   clock: Clock;
   /** Unique for this run of this process. */

@@ -1,8 +1,8 @@
-import { AppError, OperatorError } from "#src/kernel/errors.ts";
+import { AppError, errorCode, OperatorError } from "#src/kernel/errors.ts";
 import { filterLine, maskSecrets } from "./log-filter.ts";
 
-export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
  * Every field a line may carry. An allow-list: what is not named here is left out, whoever passes it. No field is for
@@ -105,10 +105,9 @@ function allowed(fields: LogFields): Record<string, Scalar> {
 /** Class, code and place of an error; the words only of those whose words are ours. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
-  const { code } = error as { code?: unknown };
   const words = error instanceof OperatorError || error instanceof AppError ? error.message : null;
   const place = /\/((?:src|node_modules)\/[\w./@+-]+:\d+)/.exec((error.stack ?? "").slice(error.message.length))?.[1];
-  const parts = [error.name, typeof code === "string" && code, words, place && `at ${place}`];
+  const parts = [error.name, errorCode(error), words, place && `at ${place}`];
   return maskSecrets(parts.filter(Boolean).join(" "), MAX_VALUE_LENGTH);
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { errorCode } from "#src/kernel/errors.ts";
 
 /**
  * Makes a folder and those above it that are missing. Throws what the file system says. Node.js 26 does this by itself too, but does
@@ -13,7 +14,7 @@ export function makeFolder(path: string, mode = 0o777): void {
       mkdirSync(folder, { mode });
     } catch (error) {
       // Another process may have made it in between.
-      if ((error as { code?: string }).code !== "EEXIST") throw error;
+      if (errorCode(error) !== "EEXIST") throw error;
     }
   }
   if (!statSync(path).isDirectory()) throw Object.assign(new Error("it is a file"), { code: "ENOTDIR" });

@@ -4,8 +4,8 @@ type Labels = Record<string, string>;
 
 /** Numbers for Prometheus. Names get the prefix `voicetill_`; label values are from short fixed lists, never ids. */
 export interface Metrics {
-  /** A number that only grows; the returned function adds `by` (1 when left out). */
-  counter(name: string, help: string, labels?: readonly string[]): (values?: Labels, by?: number) => void;
+  /** A number that only grows; the returned function adds one. */
+  counter(name: string, help: string, labels?: readonly string[]): (values?: Labels) => void;
   /** A number read at each scrape. */
   gauge(name: string, help: string, read: () => number): void;
   /** A distribution of durations; the returned function takes milliseconds, Prometheus gets seconds. */
@@ -31,7 +31,7 @@ export function createMetrics({ ofProcess = false }: { ofProcess?: boolean } = {
   return {
     counter: (name, help, labels = []) => {
       const counter = new Counter(common(name, help, labels));
-      return (values = {}, by = 1) => counter.inc(values, by);
+      return (values = {}) => counter.inc(values);
     },
     gauge: (name, help, read) => {
       const gauge: Gauge = new Gauge({ ...common(name, help, []), collect: () => gauge.set(read()) });

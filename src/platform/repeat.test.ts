@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { repeat } from "./repeat.ts";
 
 test("a task is run now and again after each end, a failure is told and the next run comes all the same", async () => {

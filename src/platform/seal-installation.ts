@@ -1,8 +1,7 @@
 import { hkdfSync, randomBytes } from "node:crypto";
-import { sql } from "kysely";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { beginChain } from "./audit-chain.ts";
-import type { Database, Db } from "./db/database.ts";
+import { type Database, type Db, hasTable } from "./db/database.ts";
 import type { Keyring } from "./seal-keyring.ts";
 import type { Place } from "./seal.ts";
 
@@ -47,8 +46,10 @@ export function firstKeys(keyring: Keyring): InstallationKeys {
 
 /** Whether this database has its keys already. */
 export async function isSealed(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ there: boolean }>`select to_regclass('installation_keys') is not null as there`.execute(db);
-  return rows[0]?.there === true && (await db.selectFrom("installation_keys").select("name").limit(1).executeTakeFirst()) !== undefined;
+  return (
+    (await hasTable(db, "installation_keys")) &&
+    (await db.selectFrom("installation_keys").select("name").limit(1).executeTakeFirst()) !== undefined
+  );
 }
 
 /**
@@ -58,8 +59,7 @@ export async function isSealed(db: Db): Promise<boolean> {
 export async function openInstallationKeys(database: Pick<Database, "db" | "transaction">, keyring: Keyring): Promise<InstallationKeys> {
   const { db } = database;
   const first = firstKeys(keyring);
-  const { rows } = await sql<{ there: boolean }>`select to_regclass('installation_keys') is not null as there`.execute(db);
-  if (!rows[0]?.there) return first;
+  if (!(await hasTable(db, "installation_keys"))) return first;
   const ensure = async (name: Name) => (await find(db, keyring, name)) ?? (await insertKey(database, keyring, name, first[name]));
   return { keyring, pepper: await ensure("pepper"), starter: await ensure("starter"), audit: await ensure("audit") };
 }

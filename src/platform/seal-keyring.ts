@@ -20,7 +20,7 @@ export interface Keyring {
 }
 
 /** Keeps the keys of an embedded installation. Each call is durable when it returns and leaves the old state or the new. */
-export interface KeyStore {
+interface KeyStore {
   write(keys: readonly Uint8Array[]): void;
 }
 

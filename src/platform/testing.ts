@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { PGlite } from "@electric-sql/pglite";
 import { type RawBuilder, sql } from "kysely";
 import { Client } from "pg";
 import { silentLog } from "./log.ts";
 import type { Database } from "./db/database.ts";
-import { readMigrations } from "./db/migrate.ts";
+import { migrate, readMigrations } from "./db/migrate.ts";
 import { openPglite } from "./db/pglite.ts";
 import { openPostgres } from "./db/postgres.ts";
 
@@ -73,22 +74,18 @@ export async function migratedSnapshot(): Promise<Uint8Array<ArrayBuffer>> {
 
   const cached = read(file);
   if (cached) return cached;
-  const database = await openPglite(null);
-  await database.migrate();
-  await dropTemplates(database);
-  const snapshot = await database.dump();
-  await database.close();
+  const lite = new PGlite();
+  await migrate({ query: (text, parameters = []) => lite.query(text, [...parameters]), exec: (text) => lite.exec(text) });
+  // Nothing is made from these two any more, and they are more than a third of the tar, which is copied for each test.
+  await lite.exec("update pg_database set datistemplate = false");
+  for (const name of ["template0", "template1"]) await lite.exec(`drop database ${name}`);
+  const snapshot = new Uint8Array(await (await lite.dumpDataDir("none")).arrayBuffer());
+  await lite.close();
   mkdirSync(CACHE, { recursive: true });
   const partial = new URL(`${file.href}.${randomBytes(4).toString("hex")}`);
   writeFileSync(partial, snapshot);
   renameSync(partial, file);
   return snapshot;
-}
-
-/** Two databases that nothing is made from any more, and more than a third of the tar, which is copied for each test. */
-async function dropTemplates({ db }: Database): Promise<void> {
-  await sql`update pg_database set datistemplate = false`.execute(db);
-  for (const name of ["template0", "template1"]) await sql`drop database ${sql.id(name)}`.execute(db);
 }
 
 function read(file: URL): Uint8Array<ArrayBuffer> | null {

@@ -1,5 +1,5 @@
 /** Text with its escapes undone and every decimal digit in ASCII, and where each character of it stood. */
-export interface Unescaped {
+interface Unescaped {
   text: string;
   /** Offset in the original of the character at each index, and of the end behind the last. */
   starts: readonly number[];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { OTHERS, WindowCounter } from "./window-counter.ts";
 
 test("a name's window begins with its first count and begins again after its end", () => {

@@ -1,6 +1,6 @@
 import type { Clock } from "#src/kernel/clock.ts";
 
-export interface WindowOptions {
+interface WindowOptions {
   clock: Pick<Clock, "monotonic">;
   /** A window begins with the first count of a name and lasts this long. */
   windowMs: number;

@@ -2,7 +2,7 @@ import { type Clock, sleep } from "#src/kernel/clock.ts";
 import type { Background } from "./background.ts";
 import { isDatabaseUnavailable } from "./db/database.ts";
 
-export interface WriteRetry {
+interface WriteRetry {
   clock: Clock;
   waitMs: number;
   /** In all. */

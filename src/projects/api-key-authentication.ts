@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Selectable } from "kysely";
+import { API_KEY } from "#src/kernel/ids.ts";
 import type { Environment } from "#src/kernel/payment.ts";
-import type { Random } from "#src/kernel/random.ts";
-import { alphanumeric } from "#src/kernel/random.ts";
+import { type Random, alphanumeric } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { type Db, statement, type Tables } from "#src/platform/index.ts";
 
@@ -15,8 +15,6 @@ export const SCOPES = ["sessions:create", "sessions:read", "sessions:cancel", "w
 export const INTEGRATION_SCOPE = "integrations:use";
 export const ALL_SCOPES = [...SCOPES, INTEGRATION_SCOPE] as const;
 
-const FORMAT = /^svc_(test|live)_[A-Za-z0-9]{32}$/;
-const LONGEST = 41;
 /** As long as every digest. */
 const NO_DIGEST = new Uint8Array(32);
 
@@ -31,8 +29,7 @@ export interface ApiKeyIdentity {
 
 /** The mode a well-formed key is of; null for anything else. */
 export function modeOfApiKey(token: string): Environment | null {
-  if (token.length > LONGEST) return null;
-  return (FORMAT.exec(token)?.[1] as Environment | undefined) ?? null;
+  return (API_KEY.exec(token)?.[1] as Environment | undefined) ?? null;
 }
 
 export function newApiKey(random: Random, mode: Environment): string {

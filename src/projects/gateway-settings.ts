@@ -4,14 +4,13 @@ import type { GatewaySettings } from "#src/gateways/index.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import { audit, type Database, type Db, type Place } from "#src/platform/index.ts";
-import { openSettings, wrap } from "./gateway-descriptor.ts";
-import type { Gateways, Options } from "./gateway-descriptor.ts";
+import { openSettings, wrap, type Gateways, type Options } from "./gateway-descriptor.ts";
 import type { Vault } from "./vault.ts";
 
 /** Rows of gateway_settings: credentials sealed, and the version that an attempt records: it counts what an operator applied. */
 
 /** What is sealed: the credentials in force, and the ones last applied, which differ where the vendor rotates them. */
-export interface SealedCredentials {
+interface SealedCredentials {
   applied: Record<string, string>;
   current: Record<string, string>;
 }
@@ -102,7 +101,7 @@ async function withCredentials(db: Db, projectIds: readonly string[], environmen
     .execute();
 }
 
-export interface SettingsDeps {
+interface SettingsDeps {
   database: Database;
   vault: Vault;
   gateways: Gateways;

@@ -3,8 +3,7 @@ import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { Database, Db, InstallationKeys } from "#src/platform/index.ts";
-import { createKey, listApiKeys, revokeKey } from "./api-keys.ts";
-import type { ApiKey, NewApiKey } from "./api-keys.ts";
+import { createKey, listApiKeys, revokeKey, type ApiKey, type NewApiKey } from "./api-keys.ts";
 import type { ApplyOptions } from "./apply/apply.ts";
 import { type Command, type CommandDeps, runCommand } from "./commands.ts";
 import { type ChangeReport, CommandFault, type CommandSource } from "./commands/change.ts";
@@ -12,16 +11,12 @@ import type { GatewaySettings } from "#src/gateways/index.ts";
 import { type ExportedState, exportState } from "./export.ts";
 import type { Gateways } from "./gateway-descriptor.ts";
 import { createGatewaySettings, type Unrenewed } from "./gateway-settings.ts";
-import { authenticate, createKeyDigest, invalidKeys } from "./api-key-authentication.ts";
-import type { ApiKeyIdentity } from "./api-key-authentication.ts";
-import { overviewOf, unopenedSecrets } from "./overview.ts";
-import type { ProjectOverview } from "./overview.ts";
+import { authenticate, createKeyDigest, invalidKeys, type ApiKeyIdentity } from "./api-key-authentication.ts";
+import { overviewOf, unopenedSecrets, type ProjectOverview } from "./overview.ts";
 import * as repository from "./repository.ts";
 import type { IntegrationSecrets, Project, WebhookEndpoint } from "./repository.ts";
-import { ensureStarter } from "./starter.ts";
-import type { Starter } from "./starter.ts";
-import { rotateMasterKey } from "./rotation.ts";
-import type { RotationReport } from "./rotation.ts";
+import { ensureStarter, type Starter } from "./starter.ts";
+import { rotateMasterKey, type RotationReport } from "./rotation.ts";
 import { createVault } from "./vault.ts";
 
 export type { RecordingRead } from "./apply/apply.ts";
@@ -32,8 +27,6 @@ export type {
   ApiKey,
   ChangeReport,
   Command,
-  CommandSource,
-  IntegrationSecrets,
   ApiKeyIdentity,
   NewApiKey,
   Project,
@@ -82,6 +75,7 @@ export interface Projects {
   /** Credentials that their vendor replaces with each use, and that were neither renewed nor saved for so many days. */
   unrenewedCredentials(db: Db, days: number): Promise<Unrenewed[]>;
   webhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<WebhookEndpoint | null>;
+  /** False when the endpoint is at another address than `url`, which then is not disabled. */
   disableWebhookEndpoint(db: Db, projectId: string, environment: Environment, url: string): Promise<boolean>;
   enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
   integrationSecrets(db: Db, projectId: string): Promise<IntegrationSecrets>;

@@ -2,11 +2,9 @@ import { parseUuid } from "#src/kernel/ids.ts";
 import type { CardBrand } from "#src/kernel/card.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import { sql } from "kysely";
+import { sql, type Selectable } from "kysely";
 import { audit, type Db, type Place, statement, type Tables } from "#src/platform/index.ts";
-import type { Selectable } from "kysely";
-import { readVoice, readWidget } from "./settings.ts";
-import type { VoiceSettings, WidgetSettings } from "./settings.ts";
+import { readVoice, readWidget, type VoiceSettings, type WidgetSettings } from "./settings.ts";
 import type { Vault } from "./vault.ts";
 
 export interface Project {
@@ -246,7 +244,7 @@ export const integrationsPlace = (projectId: string, organizationId: string): Pl
 });
 
 /** The `integrations` block as it is sealed: field names of the apply file. */
-export interface StoredIntegrations {
+interface StoredIntegrations {
   alpha?: { secret?: string };
   beta?: { api_key?: string };
 }

@@ -31,7 +31,7 @@ export interface RotationReport {
   stuck: string[];
 }
 
-export interface RotationDeps {
+interface RotationDeps {
   database: Database;
   keyring: Keyring;
   random: Random;

@@ -18,7 +18,7 @@ export type WidgetField = (typeof FIELDS)[number];
 /** How a project's calls run. */
 export interface VoiceSettings {
   /** Fields the caller is asked for, in this order. */
-  collect: readonly (typeof FIELDS)[number][];
+  collect: readonly WidgetField[];
   /** Cards that may be tried in one call (R-192). */
   attempts: number;
   /** Faulty answers to one question with one card. */
@@ -211,7 +211,7 @@ export const voiceBlock = z
       })
       .partial(),
     trunks: z
-      .array(z.string().refine(isAddressRange, "must be an IP address or a range such as 203.0.113.0/28"))
+      .array(z.string().refine(isInet, "must be an IP address or a range such as 203.0.113.0/28"))
       .max(64)
       .describe(
         "Address ranges of a trunk that is this project's alone, among those of `SIP_TRUNKS`: a call from there is for this project, unless the number that was dialled is another's.",
@@ -299,7 +299,7 @@ function isMap(value: unknown): value is Record<string, unknown> {
 }
 
 /** As PostgreSQL reads an `inet`: no short, octal or scoped forms. */
-function isAddressRange(text: string): boolean {
+function isInet(text: string): boolean {
   const [, address = "", prefix = "0"] = /^([0-9a-f:.]+)(?:\/(0|[1-9][0-9]{0,2}))?$/i.exec(text) ?? [];
   const family = isIP(address);
   return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128);

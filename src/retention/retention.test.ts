@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, test } from "node:test";
 import { sql } from "kysely";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { type Log, silentLog } from "#src/platform/index.ts";
 import type { NewSession, Session } from "#src/sessions/index.ts";
 import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";

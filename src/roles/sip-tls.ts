@@ -4,7 +4,7 @@ import { repeat } from "#src/platform/index.ts";
 import type { TlsCertificate } from "#src/sip/index.ts";
 import type { Modules } from "./modules.ts";
 
-export interface SipTls {
+interface SipTls {
   port: number;
   certificate: TlsCertificate;
   /** Calls `renew` when the files have changed, until the returned function is called. What it throws is told in the log. */

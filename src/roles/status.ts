@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { createStatusServer } from "#src/api/index.ts";
 import { addressOf } from "#src/config/index.ts";
+import { errorCode } from "#src/kernel/errors.ts";
 import { VERSION } from "#src/version.ts";
 import type { Modules } from "./modules.ts";
 import type { VoiceRole } from "./voice.ts";
@@ -27,7 +28,7 @@ export async function startStatus(
   try {
     await server.listen({ host: config.host, port: config.port });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    if (errorCode(error) !== "EADDRINUSE") throw error;
     log.warn("status_not_served", { reason: `PORT ${config.port} is taken by another program` });
     return null;
   }

@@ -23,7 +23,7 @@ export interface IdempotentRequest extends RequestName {
 }
 
 /** When a session was created and when it expires, by the database's clock. */
-export interface CreationTimes {
+interface CreationTimes {
   createdAt: Date;
   expiresAt: Date;
 }
@@ -43,7 +43,7 @@ export interface StoredResponse {
   replayed: boolean;
 }
 
-/** The same in a whole statement, so that the index of it finds what is old. */
+/** One time for the whole statement, so that the index on `expires_at` can be used. */
 const statementTime = sql<Date>`statement_timestamp()`;
 
 /** SQL: a response with this time in the place that it has for it. `time` is in whole milliseconds. */
@@ -76,7 +76,7 @@ const insertIdempotent = statement<{ answer: string | null }>(
 );
 
 /** A request with the id of the session that it would create. */
-export type IdempotentCreation = IdempotentRequest & { session: NewSession & { id: string } };
+type IdempotentCreation = IdempotentRequest & { session: NewSession & { id: string } };
 
 /** Creates the sessions of those that are the first of their name. Null: the first request of that name is under way elsewhere. */
 export async function createIdempotent(db: Db, requests: readonly IdempotentCreation[]): Promise<(StoredResponse | null)[]> {

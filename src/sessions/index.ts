@@ -39,9 +39,6 @@ export { shortCodeOf } from "./short-code.ts";
 export { isTerminal, type SessionEvent, type Status, STATUSES } from "./states.ts";
 export { STEPS };
 export type {
-  Along,
-  Created,
-  Moved,
   Outbox,
   Progress,
   Step,
@@ -52,13 +49,12 @@ export type {
   Scope,
   Session,
   SessionChanges,
-  SessionFilter,
   WaitingSession,
 };
 export { withTimes };
 
 /** What a call that asks for a session is told. */
-export type Claim =
+type Claim =
   /** `project`: the row of its project as JSON, for `Projects.fromJson`. */
   | { kind: "claimed"; session: Session; project: Readonly<Record<string, unknown>> }
   | { kind: "missing" }
@@ -136,7 +132,7 @@ export interface Sessions {
   stop(): Promise<void>;
 }
 
-export interface SessionsDeps {
+interface SessionsDeps {
   database: Database;
   clock: Clock;
   random: Pick<Random, "uuid">;

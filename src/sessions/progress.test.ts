@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { systemClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { type Log, silentLog } from "#src/platform/index.ts";
 import { type Progress, ProgressBoard } from "./progress.ts";
 import { type Fixture, sessionsFixture } from "./testing.ts";

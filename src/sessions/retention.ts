@@ -3,7 +3,7 @@ import type { Db } from "#src/platform/index.ts";
 
 /** Sessions at the end of their retention: first what tells who called is erased, later the row is deleted. */
 
-export interface Completed {
+interface Completed {
   /** Completed before this. */
   before: Date;
   /** Whether who called has been erased. */

@@ -42,7 +42,7 @@ export type SessionEvent =
   /** The test word of a test key's session (docs/interface.md, States and transitions). */
   | "skip";
 
-export interface Transition {
+interface Transition {
   to: State;
   /** Only while `expires_at` lies ahead ("before") or behind ("after"), by the database's clock. */
   deadline?: "before" | "after";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
 import { sql } from "kysely";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { silentLog } from "#src/platform/index.ts";
 import { type Fixture, sessionsFixture } from "./testing.ts";
 import { startSweeper, type SweeperDeps } from "./sweeper.ts";

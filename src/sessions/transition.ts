@@ -15,7 +15,6 @@ export interface SessionChanges {
   cardLast4?: string;
   errorCode?: string;
   errorMessage?: string | null;
-  transferStatus?: string;
   claimedBy?: string;
   callId?: string;
   /** Only from this state. Left out: from each that the table allows. */
@@ -152,7 +151,6 @@ function columnsFor(event: SessionEvent, changes: SessionChanges) {
     ...(changes.cardLast4 !== undefined && { card_last4: changes.cardLast4 }),
     ...(changes.errorCode !== undefined && { error_code: changes.errorCode }),
     ...(changes.errorMessage !== undefined && { error_message: changes.errorMessage }),
-    ...(changes.transferStatus !== undefined && { transfer_status: changes.transferStatus }),
     ...(changes.claimedBy !== undefined && { claimed_by: changes.claimedBy }),
     ...(changes.callId !== undefined && { call_id: changes.callId }),
     ...(event === "release" && { claimed_by: null, call_id: null }),

@@ -5,8 +5,6 @@ export type { IncomingCall } from "./ua/incoming-call.ts";
 export type { OutgoingCall } from "./ua/outgoing-call.ts";
 export type { InviteFailed } from "./ua/errors.ts";
 export { isOverTls } from "./ua/exchange.ts";
-export type { TracedMessage } from "./trace.ts";
 export { createUserAgent, type UserAgent } from "./ua/user-agent.ts";
 export { addressesOf } from "./transport/locate.ts";
 export type { TlsCertificate } from "./transport/tls.ts";
-export type { Protocol } from "./transport/transport.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { AdmissionControl, type RefusalReason, WINDOW_MS } from "./admission-control.ts";
 
 /** The clock of a main thread that gets to its timers late. */

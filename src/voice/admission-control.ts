@@ -5,7 +5,7 @@ import type { Log } from "#src/platform/index.ts";
 /** Why a new call is refused with 503. */
 export type RefusalReason = "draining" | "max_calls" | "overload";
 
-export interface AdmissionControlOptions {
+interface AdmissionControlOptions {
   clock: Clock;
   log: Pick<Log, "warn" | "info">;
   /** Calls at a time, at most. */
@@ -15,7 +15,7 @@ export interface AdmissionControlOptions {
 }
 
 /** What is measured, each as what nine of ten stay under, ms. */
-export interface MeasuredLateness {
+interface MeasuredLateness {
   /** RTP packets against their slots. */
   media: number;
   /** Timers of the main thread. */

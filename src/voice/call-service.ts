@@ -12,7 +12,7 @@ import { ShortCodes } from "./short-codes.ts";
 import { openCodeQuestion } from "./code-question.ts";
 import { keepUnmatched } from "./unmatched.ts";
 
-export type CallServiceDeps = Omit<CallDeps, "prompts" | "shortCodes" | "userAgent" | "background"> &
+type CallServiceDeps = Omit<CallDeps, "prompts" | "shortCodes" | "userAgent" | "background"> &
   Pick<PromptDeps, "voice" | "endpoint"> & {
     admission: Pick<AdmissionControl, "refuse" | "drain">;
   };

@@ -3,7 +3,7 @@ import { after, afterEach, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Log } from "#src/platform/index.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { AppError } from "#src/kernel/errors.ts";
 import { APPROVED, declined, LOST } from "#src/payments/testing.ts";
 import { admit } from "./admit.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { shortCodeOf } from "#src/sessions/index.ts";
 import { AdmissionControl } from "./admission-control.ts";
 import { createCallService } from "./call-service.ts";

@@ -25,7 +25,7 @@ const LONGEST_CHARGE_MS = 2 * 60_000;
 const READ_AGAIN_MS = 500;
 
 /** Whose card is collected, over which audio. */
-export interface CollectionInput {
+interface CollectionInput {
   session: Session;
   project: Project;
   leg: MediaLeg;

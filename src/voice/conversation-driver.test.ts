@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ConversationEvent, createConversation, type PaymentResult } from "#src/conversation/index.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { ConversationDriver } from "./conversation-driver.ts";
 import { SpeechInput } from "./speech-input.ts";
 

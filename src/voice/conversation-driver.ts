@@ -14,6 +14,7 @@ import type { Clock } from "#src/kernel/clock.ts";
 import type { PlayPart } from "#src/media/index.ts";
 import type { SpeechInput } from "./speech-input.ts";
 import type { Prompts } from "./prompts.ts";
+import { partsOf } from "./playback.ts";
 import { WAITING } from "./steps.ts";
 import { waitingTone } from "./tones.ts";
 
@@ -25,7 +26,7 @@ interface Playback {
   caughtUp(): Promise<void>;
 }
 
-export interface ConversationDriverDeps {
+interface ConversationDriverDeps {
   machine: Conversation;
   playback: Playback;
   speechInput: SpeechInput;
@@ -145,16 +146,11 @@ export class ConversationDriver {
     const { playback, prompts } = this.#deps;
     // The former prompt must not talk on while this one is rendered.
     playback.stopPlayback();
-    const play = (id: string, clips: readonly string[]) =>
-      playback.play(
-        id,
-        clips.map((clip) => ({ clip })),
-      );
     const playToEnd = (clips: readonly string[]) => {
       if (saying !== this.#saying || this.#isOver) return;
       const id = String(saying);
       this.#playing = { id, prompt };
-      play(id, clips);
+      playback.play(id, partsOf(clips));
     };
     const clips = prompts.clips(sentences);
     if (Array.isArray(clips)) return playToEnd(clips);
@@ -162,7 +158,7 @@ export class ConversationDriver {
     const [first] = sentences;
     const beginning = first === undefined ? [] : prompts.clips([first]);
     const begun = Array.isArray(beginning) ? beginning : [];
-    if (begun.length > 0) play(`${saying} begun`, begun);
+    if (begun.length > 0) playback.play(`${saying} begun`, partsOf(begun));
     void clips.then(
       (all) => playToEnd(all.slice(begun.length)),
       () => saying === this.#saying && this.feed({ type: "prompt_ended", prompt }),

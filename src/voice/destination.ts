@@ -1,6 +1,5 @@
-import { callbackAllowed, parseCallback, type TransferPolicy, userAllowed } from "#src/checkout/index.ts";
+import { callbackAllowed, parseCallback, type TransferPolicy, userAllowed, type Trunk, type Trunks } from "#src/checkout/index.ts";
 import { formatHostPort } from "#src/kernel/host-port.ts";
-import type { Trunk, Trunks } from "#src/checkout/index.ts";
 import { isOverTls } from "#src/sip/index.ts";
 
 export interface Destination {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { APPROVED, declined, LOST } from "#src/payments/testing.ts";
 import { type Log, startLease } from "#src/platform/index.ts";
 import { admit } from "./admit.ts";

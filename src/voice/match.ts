@@ -73,7 +73,7 @@ export interface SessionIndex {
 }
 
 /** A national number as E.164 in the given country, or null (libphonenumber in production). */
-export type ReadNational = (digits: string, country: string) => string | null;
+type ReadNational = (digits: string, country: string) => string | null;
 
 /** Why each rule found no session. `project`: its caller may key the short code; null: the call is refused with 404. */
 export interface Unmatched {

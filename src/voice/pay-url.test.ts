@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { APPROVED, declined, LOST, testCard } from "#src/payments/testing.ts";
 import { silentLog } from "#src/platform/index.ts";

@@ -1,4 +1,7 @@
-import type { MediaLeg } from "#src/media/index.ts";
+import type { MediaLeg, PlayPart } from "#src/media/index.ts";
+
+/** Clips as parts of what a leg plays. */
+export const partsOf = (clips: readonly string[]): PlayPart[] => clips.map((clip) => ({ clip }));
 
 /** Plays these clips instead of whatever is playing, until the last of it was sent, or the caller has hung up. */
 export async function playToEnd(leg: MediaLeg, clips: readonly string[], signal: AbortSignal): Promise<void> {
@@ -9,9 +12,6 @@ export async function playToEnd(leg: MediaLeg, clips: readonly string[], signal:
   };
   signal.addEventListener("abort", () => played.resolve(), { once: true });
   leg.stopPlayback();
-  leg.play(
-    "transfer",
-    clips.map((clip) => ({ clip })),
-  );
+  leg.play("transfer", partsOf(clips));
   await played.promise;
 }

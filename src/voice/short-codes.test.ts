@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { silentLog } from "#src/platform/index.ts";
 import { shortCodeOf } from "#src/sessions/index.ts";
 import { admit } from "./admit.ts";

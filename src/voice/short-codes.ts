@@ -15,7 +15,7 @@ const ASKED_MS = 60_000;
 /** `closed`: not looked at, because too many wrong ones had come. */
 export type CodeCount = "matched" | "wrong" | "closed";
 
-export interface ShortCodesDeps {
+interface ShortCodesDeps {
   database: Pick<Database, "db">;
   sessions: Pick<Sessions, "waitingByCode">;
   clock: Clock;

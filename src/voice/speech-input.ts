@@ -14,7 +14,7 @@ interface Audio {
 
 type Task = Omit<Extract<ConversationEffect, { type: "listen" }>, "type">;
 
-export interface SpeechInputDeps {
+interface SpeechInputDeps {
   audio: Audio;
   /** Null when speech is switched off: then nothing is ever heard. */
   recogniser: Pick<Recogniser, "acquire" | "expectSpeech"> | null;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { Client } from "pg";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import type { Log } from "#src/platform/index.ts";
 import type { Scope } from "#src/sessions/index.ts";
 import { admit } from "./admit.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { APPROVED, declined } from "#src/payments/testing.ts";
 import { silentLog } from "#src/platform/index.ts";
 import type { Progress } from "#src/sessions/index.ts";

@@ -9,7 +9,7 @@ export interface TransferLimits {
   perDay: number;
 }
 
-export interface NewTransfer {
+interface NewTransfer {
   sessionId: string;
   projectId: string;
   /** This run of this process, as in its lease. */

@@ -6,7 +6,7 @@ import { bridge } from "./bridge.ts";
 import { type Destination, destinationOf } from "./destination.ts";
 import { type Caller, dial, RING_MS, type Target, type Unanswered } from "./dial.ts";
 import { outlast } from "./outlast.ts";
-import { playToEnd } from "./playback.ts";
+import { partsOf, playToEnd } from "./playback.ts";
 import { refer, referTarget } from "./refer.ts";
 import { ringingTone } from "./tones.ts";
 import { beginTransfer, endTransfer } from "./transfer-quota.ts";
@@ -98,11 +98,7 @@ async function reach(
     if (id === "connecting") told.resolve();
   };
   if (isTold) told.resolve();
-  else
-    leg.play(
-      "connecting",
-      clips.map((clip) => ({ clip })),
-    );
+  else leg.play("connecting", partsOf(clips));
   leg.play("ringing", ringingTone(project.country, RING_MS));
   const target = await dial(destination, project, caller, told.promise, deps);
   leg.stopPlayback();

@@ -6,7 +6,7 @@ import type { Miss } from "./match.ts";
 
 /** Calls from a trunk that no session matched, kept for the operator: at most a thousand, at most a week. */
 
-export interface UnmatchedCall {
+interface UnmatchedCall {
   at: Date;
   call_id: string;
   /** The address that the INVITE came from. */

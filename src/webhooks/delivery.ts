@@ -1,32 +1,24 @@
 import type { Clock } from "#src/kernel/clock.ts";
-import type { Environment } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { Secret } from "#src/kernel/secret.ts";
-import { Background, type Database, type Db, type Log, type Outbound, repeat } from "#src/platform/index.ts";
-import { CHANNEL, claimDueEvent, keepBody, markDead, markDelivered, markWaiting, projectsWithDueEvents } from "./events.ts";
-import type { WebhookEvent } from "./events.ts";
-import { type AmountUnit, bodyOf, type WebhookNames } from "./payload.ts";
+import { Background, type Database, type Log, type Outbound, repeat } from "#src/platform/index.ts";
+import type { Projects, WebhookEndpoint } from "#src/projects/index.ts";
+import {
+  CHANNEL,
+  claimDueEvent,
+  keepBody,
+  markDead,
+  markDelivered,
+  markWaiting,
+  projectsWithDueEvents,
+  type WebhookEvent,
+} from "./events.ts";
+import { bodyOf, type WebhookNames } from "./payload.ts";
 import { nextWait, parseRetryAfter } from "./schedule.ts";
 import { signatureHeaders } from "./signature.ts";
 
-export interface WebhookEndpoint {
-  url: string;
-  secrets: readonly Secret[];
-  amountUnit: AmountUnit;
-  disabledAt: Date | null;
-}
-
-/** Where a project wants the webhooks of an environment's sessions, as far as this module needs to know it. */
-export interface Endpoints {
-  webhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<WebhookEndpoint | null>;
-  /** False when the endpoint is at another address than `url`, which then is not disabled. */
-  disableWebhookEndpoint(db: Db, projectId: string, environment: Environment, url: string): Promise<boolean>;
-  enableWebhookEndpoint(db: Db, projectId: string, environment: Environment): Promise<void>;
-}
-
 export interface DeliveryDeps {
   database: Database;
-  projects: Endpoints;
+  projects: Pick<Projects, "webhookEndpoint" | "disableWebhookEndpoint" | "enableWebhookEndpoint">;
   gateways: WebhookNames;
   outbound: Pick<Outbound, "send">;
   clock: Clock;
@@ -95,7 +87,7 @@ export function createDelivery(deps: DeliveryDeps) {
   }
 
   async function post(
-    { url, secrets }: WebhookEndpoint,
+    { url, secrets }: Pick<WebhookEndpoint, "url" | "secrets">,
     { id, body, environment }: Pick<WebhookEvent, "id" | "environment"> & { body: string },
   ) {
     return await outbound.send({

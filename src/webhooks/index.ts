@@ -2,8 +2,7 @@ import { alphanumeric } from "#src/kernel/random.ts";
 import type { Environment } from "#src/kernel/payment.ts";
 import { notify } from "#src/platform/index.ts";
 import type { Outbox } from "#src/sessions/index.ts";
-import { createDelivery } from "./delivery.ts";
-import type { DeliveryDeps } from "./delivery.ts";
+import { createDelivery, type DeliveryDeps } from "./delivery.ts";
 import { CHANNEL, outboxOf, reviveEvent } from "./events.ts";
 
 export { outboxOf } from "./events.ts";
@@ -35,7 +34,7 @@ export interface Webhooks {
 }
 
 /** `status` is null, and `reason` says why, when no answer came. */
-export interface TestAnswer {
+interface TestAnswer {
   id: string;
   url: string;
   /** False when nothing was sent; `reason` says why. */

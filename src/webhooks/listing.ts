@@ -3,7 +3,7 @@ import { parseUuid } from "#src/kernel/ids.ts";
 import { type Db, newestFirst, storable } from "#src/platform/index.ts";
 
 /** What the operator sees of an event: never its body. */
-export interface ListedEvent {
+interface ListedEvent {
   id: string;
   event: string;
   session_id: string;

@@ -6,7 +6,7 @@ import { type Session, sessionFromJson } from "#src/sessions/index.ts";
 
 /** What the merchant is told, once per session, when it is final (docs/interface.md, Status webhook; R-340 to R-353). */
 
-export type AmountUnit = "dollars" | "cents";
+type AmountUnit = "dollars" | "cents";
 
 /** `payment.` and the last word of the status (R-342). */
 export function eventName(status: string): string {

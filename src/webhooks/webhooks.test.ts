@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { sql } from "kysely";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { createOutbound, silentLog } from "#src/platform/index.ts";
@@ -13,7 +13,7 @@ import type { Session, SessionEvent } from "#src/sessions/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import { createDelivery } from "./delivery.ts";
-import type { DeliveryDeps, Endpoints } from "./delivery.ts";
+import type { DeliveryDeps } from "./delivery.ts";
 import { claimDueEvent, keepBody } from "./events.ts";
 import { bodyOf, createWebhooks, outboxOf, verifyWebhook } from "./index.ts";
 
@@ -69,7 +69,7 @@ const status =
 describe("the status webhook", () => {
   let fixture: Fixture;
   let receiver: Receiver;
-  let endpoint: Awaited<ReturnType<Endpoints["webhookEndpoint"]>>;
+  let endpoint: Awaited<ReturnType<DeliveryDeps["projects"]["webhookEndpoint"]>>;
   let clock: ManualClock;
   let deps: DeliveryDeps;
 

@@ -38,7 +38,7 @@ const MAX_POSTAL_CODE_LENGTH = 10;
 const ZERO = 0x30;
 const SEPARATORS: ReadonlySet<number> = new Set([0x20, 0x2d]);
 
-export interface CardRules {
+interface CardRules {
   nowMs: number;
   cvvNeeded: boolean;
   acceptedBrands: readonly CardBrand[];

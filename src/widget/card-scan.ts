@@ -13,7 +13,7 @@ export interface Span {
   end: number;
 }
 
-export type Scan =
+type Scan =
   | { kind: "card"; fields: Partial<Record<CardField, Span>> }
   /** Not JSON, from this byte on. */
   | { kind: "broken"; offset: number }

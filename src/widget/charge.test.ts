@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { declined, FakeGateway, testCard, testProcess } from "#src/payments/testing.ts";
 import { silentLog } from "#src/platform/index.ts";

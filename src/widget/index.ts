@@ -8,7 +8,7 @@ import { createNonces } from "./nonce.ts";
 import { MAX_TRIES, triesOf } from "./tries.ts";
 import type { Charge, ChargeResult, Found, WidgetDeps } from "./types.ts";
 
-export type { Charge, ChargeResult, Found, Opened, WidgetDeps } from "./types.ts";
+export type { ChargeResult, Found, Opened, WidgetDeps } from "./types.ts";
 export { loaderSnippet } from "./frame/snippet.ts";
 export { stripScripts } from "./frame/scripts.ts";
 export { type CardFaultKind, type CardFault, readCardBody } from "./card-body.ts";

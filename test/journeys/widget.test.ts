@@ -362,13 +362,21 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
-  test("the loader refuses what is no session, and a session that is over, or is none, says so in the page", async () => {
+  test("the loader refuses what is no session, and a session that is over, or is none, says so in the page and to it", async () => {
     const { session_id } = await create();
     await service.request("POST", `/v1/sessions/${session_id}/cancel`);
     const { page, close } = await open(`${shop}/strict?session=${session_id}`, [service.baseUrl, shop]);
     await page.frameLocator("iframe").getByText("This payment was cancelled.").waitFor();
+    await page.waitForFunction("told.some(([type]) => type === 'error')");
+    const ended = await page.evaluate<[string, unknown][]>("told.filter(([type]) => type === 'error')");
+    assert.deepEqual(ended, [["error", { session_id, status: "cancelled", code: "cancelled" }]]);
+    await page.clock.install();
     await page.goto(`${shop}/strict?session=${randomUUID()}`);
     await page.frameLocator("iframe").getByText("There is no such payment.").waitFor();
+    await page.waitForFunction("document.readyState === 'complete'");
+    await page.clock.fastForward(5000);
+    assert.deepEqual(await page.evaluate("told"), [["error", { code: "not_loaded", message: "The payment form could not be loaded." }]]);
+    await page.clock.resume();
     const fault = await page.evaluate(
       "(() => { try { Voicetill.mount(document.body, { sessionId: 'x/../y' }); } catch (error) { return error.message; } })()",
     );

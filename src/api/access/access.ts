@@ -11,6 +11,7 @@ import { type Client, clientReader } from "./client-address.ts";
 import { memoryCounter } from "./memory-counter.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { databaseCounter } from "./database-counter.ts";
+import { writeBehind } from "./write-behind.ts";
 
 export type Scope = "sessions:create" | "sessions:read" | "sessions:cancel" | "widget:create" | "projects:read" | "integrations:use";
 
@@ -142,7 +143,8 @@ function checkScope({ scopes }: ApiKeyIdentity, needed: Scope | undefined): void
 
 function limiterFor({ settings, database, clock, rateCounter: given }: ApiDeps): RateLimiter {
   // The embedded database serves one process only: what is counted there need not be shared.
-  const counter = given ?? (database.kind === "pglite" ? memoryCounter(clock) : databaseCounter(database, clock));
+  const shared = given ?? (database.kind === "postgres" ? databaseCounter(database, clock) : null);
+  const counter = shared ? writeBehind(shared, clock) : memoryCounter(clock);
   return createRateLimiter({ perMinute: settings.rateLimitPerMinute, counter, clock });
 }
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { AppError } from "#src/kernel/errors.ts";
+import { API_KEY } from "#src/kernel/ids.ts";
 
 /** The scheme is read in any case, the key is not. */
 const BEARER = /^bearer +(\S+) *$/i;
-const KEY = /^svc_(?:test|live)_[A-Za-z0-9]{32}$/;
 
 /** The well-formed key of the request's one Authorization header (RFC 6750 section 2.1; ). Throws AppError. */
 export function bearerKey({ headers, rawHeaders }: IncomingMessage): string {
@@ -16,7 +16,7 @@ export function bearerKey({ headers, rawHeaders }: IncomingMessage): string {
     if (rawHeaders[index]!.length === 13 && rawHeaders[index]!.toLowerCase() === "authorization") count++;
   }
   const token = count === 1 && BEARER.exec(header)?.[1];
-  if (!token || !KEY.test(token)) throw new AppError("invalid_key");
+  if (!token || !API_KEY.test(token)) throw new AppError("invalid_key");
   return token;
 }
 
@@ -24,6 +24,6 @@ export function bearerKey({ headers, rawHeaders }: IncomingMessage): string {
 export function platformKey({ query, raw }: FastifyRequest): string {
   const { api_key: given } = query as { api_key?: string | string[] };
   if (given === undefined) return bearerKey(raw);
-  if (typeof given !== "string" || !KEY.test(given)) throw new AppError("invalid_key");
+  if (typeof given !== "string" || !API_KEY.test(given)) throw new AppError("invalid_key");
   return given;
 }

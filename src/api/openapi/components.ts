@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { MODES } from "#src/kernel/payment.ts";
-import { STEPS } from "#src/sessions/index.ts";
+import { isTerminal, STATUSES, STEPS } from "#src/sessions/index.ts";
 import { AMOUNT_PATTERN } from "../schemas/amount.ts";
 import { DESCRIBED_GATEWAYS } from "../schemas/gateway.ts";
 import { processorFieldsOf } from "../schemas/processor.ts";
@@ -21,17 +21,7 @@ const payUrl = z.string().meta({ format: "uri" });
 const mode = z.enum(MODES);
 const amount = z.string().meta({ pattern: AMOUNT_PATTERN });
 
-const STATUSES = [
-  "PENDING",
-  "COLLECTING",
-  "payment-success",
-  "payment-failed",
-  "payment-authorized",
-  "expired",
-  "cancelled",
-  "abandoned",
-] as const;
-const FINAL = STATUSES.slice(2) as [string, ...string[]];
+const FINAL = STATUSES.filter(isTerminal);
 
 const processorFields = [...new Set(DESCRIBED_GATEWAYS.flatMap(processorFieldsOf))];
 const processor = z.object(Object.fromEntries(processorFields.map((name) => [name, name === "test_skip" ? z.boolean().optional() : text])));

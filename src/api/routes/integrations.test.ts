@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
-import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { systemClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { createSessions, shortCodeOf } from "#src/sessions/index.ts";
 import { createLog, createMetrics, silentLog, type OutboundAnswer, type OutboundRequest } from "#src/platform/index.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { APPROVED, declined, FakeGateway } from "#src/payments/testing.ts";
 import { BODY, callerOf, KEYS, startTestApi, testWidget, type TestApi } from "../testing.ts";
 

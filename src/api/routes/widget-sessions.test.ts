@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sql } from "kysely";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { declined, FakeGateway, LOST, APPROVED } from "#src/payments/testing.ts";
 import { silentLog } from "#src/platform/index.ts";

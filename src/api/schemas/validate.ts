@@ -56,7 +56,7 @@ export function field<T>(shown: Shown, read: (input: unknown) => T | Fault): z.Z
   return schema.meta(shown);
 }
 
-export interface TextRules {
+interface TextRules {
   /** Code points, as Python counts them. */
   min?: number;
   max?: number;

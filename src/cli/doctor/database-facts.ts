@@ -36,7 +36,7 @@ export interface Installation {
 export async function gatherFromDatabase(
   { database, projects, keys, payments }: Pick<CommandModules, "database" | "projects" | "keys" | "payments">,
   /** With what takes its time: the whole audit log is read, and every vendor is asked. */
-  { thorough }: { thorough: boolean } = { thorough: true },
+  { thorough }: { thorough: boolean },
 ): Promise<DatabaseFacts> {
   const { db } = database;
   const { rows: versions } = await sql<{ server_version: string }>`show server_version`.execute(db);

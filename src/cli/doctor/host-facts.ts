@@ -7,6 +7,7 @@ import { createServer, isIP } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Config } from "#src/config/index.ts";
+import { errorCode } from "#src/kernel/errors.ts";
 
 /** What this machine tells the doctor. Ports are tried by opening them for a moment. */
 export interface HostFacts {
@@ -34,14 +35,14 @@ export interface HostFacts {
   ephemeral: [number, number] | null;
 }
 
-export interface SipCertificate {
+interface SipCertificate {
   /** It names SIP_PUBLIC_HOST. */
   isForHost: boolean;
   /** When it runs out, Unix time in ms. */
   expiresMs: number;
 }
 
-export interface PortFact {
+interface PortFact {
   setting: "PORT" | "SIP_PORT" | "SIP_TLS_PORT" | "SIMULATORS_PORT";
   protocol: "TCP" | "UDP";
   port: number;
@@ -80,7 +81,7 @@ function tryToWrite(dataDir: string): string | null {
     writeFileSync(join(made, "file"), new Uint8Array(65_536));
     return null;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? "unknown";
+    return errorCode(error) || "unknown";
   } finally {
     if (made !== null) rmSync(made, { recursive: true, force: true });
   }
@@ -191,7 +192,7 @@ async function tryUdp(host: string, port: number): Promise<PortFact["state"]> {
 }
 
 function stateOf(error: unknown): PortFact["state"] {
-  const { code } = error as { code?: string };
+  const code = errorCode(error);
   if (code === "EADDRINUSE") return "taken";
   return code === "EACCES" ? "not allowed" : "no such address";
 }

@@ -73,7 +73,7 @@ const takeBack = (subject: kit.Noted<Subject>, io: Io, retref: string): Promise<
 
 /** A refund whose answer was lost is looked for first. */
 async function takeBackOnce(attempt: AttemptTrace, io: Io, retref: string): Promise<boolean> {
-  const refunded = responses.readRefund(await io.send(requests.inquire(requests.refundId(attempt), io.settings)), attempt);
+  const refunded = responses.readRefund(await io.send(requests.inquire(requests.refundId(attempt), io.settings)), attempt, retref);
   return refunded === "absent" ? takeBack(attempt, io, retref) : refunded === "done";
 }
 

@@ -37,17 +37,17 @@ const CODES = kit.wordTable({
   FNOR: NORTH,
   NASH: NORTH,
   RPCT: kit.codeTable({
-    do_not_honor: "100 107 108",
+    do_not_honor: "100 107 108 727",
     card_declined: "500 504 302 304 332 104 940",
     insufficient_funds: "116",
-    incorrect_number: "118 131 303 726",
+    incorrect_number: "118 131 303 373 726",
     expired_card: "101 509 510 511",
     invalid_expiry: "132 518",
     incorrect_cvc: "517 954 958 959",
     incorrect_zip: "721",
     lost_or_stolen: "208 209 704 767",
     fraud_suspected: "102 105 122 129 514 729",
-    limit_exceeded: "121 123 152 154 521 528 771 805 809-824",
+    limit_exceeded: "121 123 152 154 521 528 554 771 782 805 809-824 924",
     card_not_supported: "119 120 512 513 526 941",
     authentication_required: "351 531 540",
     duplicate_transaction: "913",
@@ -60,10 +60,16 @@ const ofWords = kit.textTable<DeclineCode>([
   [/^duplicate( tran(saction)?| order number)?$/i, "duplicate_transaction"],
   [/insufficient/i, "insufficient_funds"],
   [/\bexpired|wrong expir/i, "expired_card"],
+  [/invalid expir/i, "invalid_expiry"],
+  [/^invalid (card|cc|account)( number)?$|\bcheck digit\b/i, "incorrect_number"],
   [/\b(lost|stolen|pick ?up)\b/i, "lost_or_stolen"],
   [/\b(cvv|cid\b)/i, "incorrect_cvc"],
-  [/do not honor/i, "do_not_honor"],
+  [/\bavs\b/i, "incorrect_zip"],
+  [/do not honor|^refer to issuer|^call( issuer)?$/i, "do_not_honor"],
   [/\bfraud/i, "fraud_suspected"],
+  [/\blimit\b/i, "limit_exceeded"],
+  [/\bcard (type )?not (allowed|permitted)\b|^invalid (card|txn) for (card|merchant)$/i, "card_not_supported"],
+  [/^invalid (amex )?merchant|^invalid term id/i, "gateway_misconfigured"],
 ]);
 /** The gateway's own: the processor did not answer, and may have said yes. */
 const NOT_KNOWN = new Set(["62", "63", "64", "65", "66"]);
@@ -210,11 +216,15 @@ export function anyStored(found: readonly LookUpResult[]): LookUpResult {
   return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
 }
 
-/** What became of the refund of the whole by its own order id, which the answer has to name. */
-export function readRefund(answer: GatewayAnswer, subject: Subject): "done" | "absent" | "unclear" {
+/**
+ * What became of the refund of the whole by its own order id. Answers may leave that out; without it another retref than the payment's
+ * tells the refund.
+ */
+export function readRefund(answer: GatewayAnswer, subject: Subject, paid: string): "done" | "absent" | "unclear" {
   const body = kit.lookUpBody(answer, kit.readJson);
   if (field(body, "respproc") === "PPS" && field(body, "respcode") === NOT_FOUND) return "absent";
-  if (body === null || field(body, "orderId") !== refundId(subject) || isOther(body, "currency", subject.currency)) return "unclear";
+  if (body === null || isOther(body, "orderId", refundId(subject)) || isOther(body, "currency", subject.currency)) return "unclear";
+  if (!field(body, "orderId") && [undefined, paid].includes(idOf(body, RETREF, "retref"))) return "unclear";
   const isWhole = kit.minorOfDecimal(field(body, "amount")?.replace(/^-/, ""), subject.currency) === subject.amountMinor;
   return isWhole && field(body, "respstat") === "A" && STANDING.test(field(body, "setlstat") ?? "") ? "done" : "unclear";
 }

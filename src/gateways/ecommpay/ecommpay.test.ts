@@ -186,7 +186,7 @@ const MAPPING: readonly (readonly [ours: string, codes: string])[] = [
   ["do_not_honor", "10201 10806 10811"],
   ["lost_or_stolen", "10203 1408"],
   ["fraud_suspected", "402 1401 1404 1407 1409 1415 1431 1432 1435 1450 1460 1463 1499 10401 10402 10404 10405 10807 3199"],
-  ["limit_exceeded", "309 1421 1422 1433 10101 10107 2642 3355 3357 3358"],
+  ["limit_exceeded", "309 1421 1422 1433 10101 10107 2642 3297 3298 3355 3357 3358"],
   ["authentication_required", "104 108 10104 10114 10205 10403 10709 10722"],
   ["card_declined", "100 603 10000 10100 10206 10704 10810 10812 301 10301"],
   ["processing_error", "10202 10502 10602 10603 601 602 10501 10601 2147 3062 3081 3201 3027 3101 3221 3241 3181 3183 3184"],
@@ -340,8 +340,49 @@ describe("ecommpay responses", () => {
       ["awaiting clarification", "gateway_misconfigured"],
       ["refunded", "processing_error"],
       ["cancelled", "processing_error"],
+      ["canceled", "processing_error"],
     ] as const)
       assert.equal(codeOf(await charge(() => status({ payment: { status: state } }))), code);
+  });
+
+  test("a payment that failed on the way is polled while it may come right, and then declined", async () => {
+    for (const state of ["expired", "internal error", "external error"]) {
+      const failed = status({ payment: { status: state }, operation: { status: state, code: "602" } });
+      assert.equal((await charge((_request, count) => (count === 1 ? failed : status()))).outcome, "approved", state);
+      assert.equal((await charge(() => failed)).outcome, "unknown", state);
+      const late = { ...traceOf(orderOf()), startedAtMs: -120_000 };
+      assert.equal(
+        codeOf(
+          await ecommpay.lookUp!(
+            late,
+            ioWith(() => failed),
+          ),
+        ),
+        "processing_error",
+        state,
+      );
+      const succeeded = status({ payment: { status: state } });
+      assert.equal(
+        (
+          await ecommpay.lookUp!(
+            late,
+            ioWith(() => succeeded),
+          )
+        ).outcome,
+        "unknown",
+        state,
+      );
+    }
+    const outside = status({ payment: { status: "external processing" }, operation: { status: "external processing", code: "" } });
+    assert.equal(
+      (
+        await ecommpay.lookUp!(
+          traceOf(orderOf()),
+          ioWith(() => outside),
+        )
+      ).outcome,
+      "pending",
+    );
   });
 
   test("the newest operation of the attempt's kind decides", async () => {
@@ -359,6 +400,7 @@ describe("ecommpay responses", () => {
       [status({ payment: { sum: part } }), "/v2/payment/card/refund", "refunded", "insufficient_funds"],
       [status({ operation: { sum_initial: part } }), "/v2/payment/card/refund", "refunded", "insufficient_funds"],
       [status({ payment: { status: "awaiting capture" } }), "/v2/payment/card/cancel", "cancelled", "gateway_misconfigured"],
+      [status({ payment: { status: "awaiting capture" } }), "/v2/payment/card/cancel", "canceled", "gateway_misconfigured"],
     ] as const;
     for (const [answer, path, state, code] of cases) {
       const io = ioWith((_request, count) => (count === 1 ? answer : count === 2 ? WORKING : status({ payment: { status: state } })));
@@ -566,6 +608,16 @@ describe("ecommpay, refunds that are declined", () => {
     assert.equal((await later(third.notes, "decline", "processing")).sent, 0);
     assert.equal((await later(third.notes, "decline", "success")).sent, 0);
     assert.equal((await later(third.notes, "decline", "decline")).sent, 1);
+    // Within the same day the vendor calls it a reversal.
+    const reversed = (state: string) => status({ operations: [{ id: 7, type: "reversal", status: state }] });
+    for (const [state, count] of [
+      ["decline", 1],
+      ["processing", 0],
+    ] as const) {
+      const io = ioWith(() => reversed(state));
+      await ecommpay.void!(traceOf(orderOf(), first.notes), io);
+      assert.equal(refunds(io), count, state);
+    }
   });
 
   test("a refund that is declined while it is followed is not waited for any longer", async () => {

@@ -20,7 +20,7 @@ const codeOf = kit.codeTable({
   do_not_honor: "10201 10806 10811",
   lost_or_stolen: "10203 1408",
   fraud_suspected: "402 1401-1407 1409-1415 1431 1432 1435-1460 1463 1499 10401 10402 10404 10405 10807 3199",
-  limit_exceeded: "309 1421 1422 1433 10101 10107 2642 3355 3357 3358",
+  limit_exceeded: "309 1421 1422 1433 10101 10107 2642 3297 3298 3355 3357 3358",
   authentication_required: "104 108 10104 10114 10205 10403 10709 10722",
   duplicate_transaction: "3041 1434 3613",
   card_declined: "100 603 10000 10100 10206 10704 10810 10812 301 10301",
@@ -37,8 +37,11 @@ const NO_RESULTS: readonly string[] = [USED_PAYMENT_ID, "9999", "19999", "29999"
 const NO_SUCH_PAYMENT = "3061";
 /** An internal error, beside whatever status: the request may have been taken in before it. */
 const FAULT = "501";
-/** The issuer approved and the vendor did not process: it may still come right, so it is no decline before `FINAL_AFTER_MS`. */
-const NOT_PROCESSED = "10801";
+/**
+ * The issuer approved and the vendor did not process, or the payment failed on the way there: it may still come right, so it is no decline
+ * before `FINAL_AFTER_MS`.
+ */
+const [NOT_PROCESSED, FAILED] = ["10801", ["expired", "internal error", "external error"]];
 /** How long after sending an absence, or a decline that may come right, is final. */
 export const FINAL_AFTER_MS = 120_000;
 
@@ -49,8 +52,8 @@ const waitsFor = kit.wordTable({
   "awaiting clarification": "gateway_misconfigured",
 });
 /** States in which the vendor or the issuer is at work, and those of money that was sent back. */
-const AT_WORK = ["processing", "awaiting customer", "awaiting customer action", "awaiting merchant auth"];
-const RETURNED = ["cancelled", "reversed", "refunded"];
+const AT_WORK = ["processing", "external processing", "awaiting customer", "awaiting customer action", "awaiting merchant auth"];
+const RETURNED = ["cancelled", "canceled", "reversed", "refunded"];
 
 /** The code and the words of a refused request: at the top, or in the first of its `errors`. */
 function errorIn(body: kit.JsonObject): { code: string | undefined; message: string | undefined } {
@@ -112,10 +115,12 @@ export function isReturned(answer: GatewayAnswer, subject: Subject, settings: Se
   return !kit.isOutcome(body) && RETURNED.includes(kit.textAt(body, "payment", "status") ?? "");
 }
 
+const REFUNDS = ["refund", "reversal"];
+
 /** How many refunds of the payment were declined; none where another one was made or is at work, or nobody says. */
 export function declinedRefunds(answer: GatewayAnswer, subject: Subject, settings: Settings): number {
   const body = paymentIn(answer, subject, settings);
-  const refunds = kit.isOutcome(body) ? [] : operationsIn(body).filter((one) => kit.textAt(one, "type") === "refund");
+  const refunds = kit.isOutcome(body) ? [] : operationsIn(body).filter((one) => REFUNDS.includes(kit.textAt(one, "type") ?? ""));
   return refunds.every((one) => ["decline", "error"].includes(kit.textAt(one, "status") ?? "")) ? refunds.length : 0;
 }
 
@@ -129,10 +134,11 @@ export function readStatus(answer: GatewayAnswer, subject: Subject, settings: Se
   const id = kit.scalarAt(operation, "id");
   const processor = kit.present({ ecommpay_payment_id: subject.reference, ecommpay_operation_id: id });
   const state = kit.textAt(body, "payment", "status") ?? "";
-  const error = state === "error" ? errorIn(body) : undefined;
+  const failed = FAILED.includes(state) && !succeeded;
+  const error = state === "error" || failed ? errorIn(body) : undefined;
   const waiting = waitsFor(state);
   if (NO_RESULTS.includes(error?.code ?? code)) return kit.pending;
-  if (AT_WORK.includes(state) || (code === NOT_PROCESSED && ageMs < FINAL_AFTER_MS)) return kit.pending;
+  if (AT_WORK.includes(state) || ((code === NOT_PROCESSED || failed) && ageMs < FINAL_AFTER_MS)) return kit.pending;
   if (waiting !== undefined) return kit.declined(waiting, { processor });
   if (RETURNED.includes(state)) return kit.declined("processing_error", { processor, reason: "the money was sent back" });
   if (state === "awaiting capture") {

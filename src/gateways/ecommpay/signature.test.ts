@@ -58,4 +58,13 @@ describe("ecommpay's signature", () => {
     assert.ok(!isSigned(read(`${text.slice(0, -1).replace("1.50", "1.5")},"signature":"${signature}"}`), KEY));
     assert.ok(!isSigned(read(text), KEY));
   });
+
+  test("an answer may carry its signature in `general`, as some of the vendor's messages do", () => {
+    const signature = sign({ general: { project_id: 7 }, payment: { id: "a" } }, KEY);
+    const read = (text: string) => parseJson(text, { numbers: "text" }) as { [name: string]: never };
+    const signed = (id: string) => read(`{"general":{"project_id":7,"signature":"${signature}"},"payment":{"id":"${id}"}}`);
+    assert.ok(isSigned(signed("a"), KEY));
+    assert.ok(!isSigned(signed("b"), KEY));
+    assert.ok(!isSigned(read('{"general":"x","payment":{"id":"a"}}'), KEY));
+  });
 });

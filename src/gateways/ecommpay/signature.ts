@@ -22,9 +22,10 @@ export function sign(body: Signable, secretKey: Secret): string {
   return kit.hmac("sha512", secretKey, piecesToSign(body), "base64");
 }
 
-/** True when the vendor's body carries the signature that its own members give. */
+/** True when the vendor's body carries the signature that its own members give: at the top or, in some messages, in `general`. */
 export function isSigned(body: kit.JsonObject, secretKey: Secret): boolean {
-  return kit.isSameText(kit.textAt(body, "signature") ?? "", sign(body, secretKey));
+  const signature = kit.textAt(body, "signature") ?? kit.textAt(body, "general", "signature") ?? "";
+  return kit.isSameText(signature, sign(body, secretKey));
 }
 
 function leavesOf(value: Signable, path: string): (readonly [path: string, value: Pieces])[] {

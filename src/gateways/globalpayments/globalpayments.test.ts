@@ -144,6 +144,8 @@ describe("globalpayments responses", () => {
     assert.equal(codeOf(await charge(error(400, "40090", "card.number value is invalid. Please check the format."))), "incorrect_number");
     assert.equal(codeOf(await charge(error(400, "40213", "expiry_year contains unexpected data"))), "invalid_expiry");
     assert.equal(codeOf(await charge(error(400, "40085"))), "incorrect_cvc");
+    // The security code's number, with other words.
+    assert.equal(codeOf(await charge(error(400, "40085", "Expiry date invalid"))), "invalid_expiry");
     assert.equal(codeOf(await charge(error(403, "40004"))), "gateway_credentials_invalid");
     assert.equal(codeOf(await charge(error(400, "40041"))), "gateway_misconfigured");
     assert.equal(

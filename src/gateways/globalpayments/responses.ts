@@ -45,10 +45,10 @@ const SEEN = "40039";
 const MAY_HAVE_RUN = new Set(["50002", "50013", "50018", "50046"]);
 /** 40041 names the country, currency or brand that the merchant is not set up for. */
 const BRAND = /\b(visa|mastercard|amex|discover|diners|jcb)\b/i;
-/** 40090, 40213 and 50021 name the field that is wrong. */
+/** 40085 (which is the security code's as well), 40090, 40213 and 50021 name the field that is wrong. */
 const ofField = kit.textTable<DeclineCode>([
   [/card\.number|request card number/i, "incorrect_number"],
-  [/expiry_(month|year)|card expdate/i, "invalid_expiry"],
+  [/expiry_(month|year)|expiry date|card expdate/i, "invalid_expiry"],
 ]);
 
 const CAPTURED = new Set(["CAPTURED", "BATCHED", "FUNDED"]);

@@ -17,6 +17,11 @@ test("elements, attributes, references, comments and CDATA are read", () => {
   assert.equal(childText(root, "d"), undefined);
 });
 
+test("a document that declares ISO-8859-1, as Opayo's reports do, is read as such", () => {
+  const declared = '<?xml version="1.0" encoding="ISO-8859-1" ?><a>  <b>Caf\u00e9</b></a>';
+  assert.equal(childText(readXml(Buffer.from(declared, "latin1"))!, "b"), "Caf\u00e9");
+});
+
 test("what is not well-formed, or could pull in more than itself, is refused (R-422)", () => {
   const bad = [
     "",
@@ -34,7 +39,8 @@ test("what is not well-formed, or could pull in more than itself, is refused (R-
     '<a x="<"/>',
     '<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>',
     "<a><?php ?></a>",
-    '<?xml version="1.0" encoding="ISO-8859-1"?><a/>',
+    '<?xml version="1.0" encoding="UTF-16"?><a/>',
+    '<?xml version="1.0" encoding="windows-1251"?><a/>',
     "<a>&#x110000;</a>",
     `${"<a>".repeat(40)}${"</a>".repeat(40)}`,
   ];

@@ -1,6 +1,6 @@
 /**
- * A vendor's XML answer, read strictly: valid UTF-8, one well-formed root element, nothing that could pull in more than
- * the answer itself. A document type, a processing instruction and an undeclared entity are refused (XML 1.0, fifth edition).
+ * A vendor's XML answer, read strictly: valid UTF-8, or ISO-8859-1 where it is declared, one well-formed root element, nothing
+ * that could pull in more than the answer itself. A document type, a processing instruction and an undeclared entity are refused (XML 1.0, fifth edition).
  */
 export interface XmlElement {
   name: string;
@@ -12,6 +12,9 @@ export interface XmlElement {
 
 const MAX_DEPTH = 32;
 const DECLARATION = /<\?xml version="1\.[0-9]+"(?: encoding="([A-Za-z0-9._-]+)")?(?: standalone="(?:yes|no)")?\s*\?>/y;
+/** What a declaration may name (section 4.3.3); without one it is UTF-8. */
+const ENCODING = /^(utf-8|iso-8859-1)$/i;
+const LONGEST_DECLARATION = 128;
 const FILLER = /(?:\s+|<!--(?:(?!--)[^])*-->)*/y;
 const OPEN = /<([A-Za-z_][\w.:-]*)/y;
 const ATTRIBUTE = /\s+([A-Za-z_][\w.:-]*)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y;
@@ -28,8 +31,9 @@ class Malformed extends Error {}
 /** The root element, or null when the body is not such a document: HTML, a truncated body, an empty one. */
 export function readXml(body: Uint8Array): XmlElement | null {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-    return document(text);
+    DECLARATION.lastIndex = 0;
+    const encoding = DECLARATION.exec(Buffer.from(body.subarray(0, LONGEST_DECLARATION)).toString("latin1"))?.[1] ?? "utf-8";
+    return ENCODING.test(encoding) ? document(new TextDecoder(encoding, { fatal: true }).decode(body)) : null;
   } catch {
     return null;
   }
@@ -75,8 +79,7 @@ function document(text: string): XmlElement {
     }
   };
 
-  const encoding = match(DECLARATION)?.[1];
-  if (encoding !== undefined && encoding.toLowerCase() !== "utf-8") throw new Malformed();
+  match(DECLARATION);
   match(FILLER);
   const root = element(0);
   match(FILLER);

@@ -161,7 +161,7 @@ describe("moneris responses", () => {
 
   test("the issuer's own code says more than the group of a plain decline, and nothing against a code that is plain", async () => {
     const pairs =
-      "481 51 insufficient_funds, 482 54 expired_card, 421 41 lost_or_stolen, 421 43 lost_or_stolen, 421 14 incorrect_number, 421 57 card_not_supported, 481 05 card_declined, 76 05 insufficient_funds";
+      "481 51 insufficient_funds, 482 54 expired_card, 421 41 lost_or_stolen, 421 43 lost_or_stolen, 421 14 incorrect_number, 421 57 card_not_supported, 421 62 card_not_supported, 481 61 limit_exceeded, 481 65 limit_exceeded, 481 82 incorrect_cvc, 481 05 card_declined, 76 05 insufficient_funds";
     for (const pair of pairs.split(", ")) {
       const [code = "", iso = "", ours = ""] = pair.split(" ");
       assert.equal(codeOf(await charge(declined(code, iso))), ours, pair);

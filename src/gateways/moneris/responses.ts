@@ -28,7 +28,9 @@ const ofIssuer = kit.codeTable({
   expired_card: "54",
   lost_or_stolen: "04 07 41 43",
   incorrect_number: "14 15",
-  card_not_supported: "57",
+  incorrect_cvc: "82",
+  card_not_supported: "57 62",
+  limit_exceeded: "61 65",
 });
 /** Time-outs between Moneris and the issuer, who may have said yes. */
 const NOT_KNOWN = new Set(["113", "810"]);

@@ -33,13 +33,11 @@ const STORED = {
   "3DSecureStatus": "NOTCHECKED",
 };
 const invalid = (code: string, status = "INVALID") => lines({ Status: status, StatusDetail: `${code} : no.` });
-const report = (fields: Readonly<Record<string, string>>) =>
-  answered(
-    200,
-    `<vspaccess>${Object.entries(fields)
-      .map(([name, value]) => `<${name}>${value}</${name}>`)
-      .join("")}</vspaccess>`,
-  );
+const reported = (fields: Readonly<Record<string, string>>) =>
+  `<vspaccess>${Object.entries(fields)
+    .map(([name, value]) => `<${name}>${value}</${name}>`)
+    .join("")}</vspaccess>`;
+const report = (fields: Readonly<Record<string, string>>) => answered(200, reported(fields));
 const KNOWN = {
   errorcode: "0000",
   vpstxid: IDS.VPSTxId,
@@ -333,6 +331,9 @@ describe("opayo responses", () => {
   test("a look-up says what stands, what was never there, and when it cannot know", async () => {
     const look = (answer: GatewayAnswer, order = orderOf()) => opayo.lookUp!(traceOf(order), ioWith([answer]));
     const stands = await look(report(KNOWN));
+    // The vendor's reports are ISO-8859-1, and hold the address that was given.
+    const western = `<?xml version="1.0" encoding="ISO-8859-1" ?>${reported({ ...KNOWN, billingcity: "Orl\u00e9ans" })}`;
+    assert.deepEqual(await look({ kind: "answered", status: 200, headers: {}, body: Buffer.from(western, "latin1") }), stands);
     assert.deepEqual(stands.outcome === "approved" && stands.processor, {
       opayo_vps_tx_id: IDS.VPSTxId,
       opayo_security_key: IDS.SecurityKey,

@@ -121,6 +121,10 @@ describe("payflow responses", () => {
       assert.equal((await charge(answered(200, text))).outcome, "unknown", text);
     // Its adapter to the processor gave up waiting, or was cut off: the processor may have taken it.
     for (const result of ["403", "404"]) assert.equal((await charge(refused(result))).outcome, "unknown", result);
+    // A time-out of PayPal's own processor, which other libraries take for 104.
+    const late = answered(200, "RESULT=1000&PNREF=A10AA63244D1&RESPMSG=Generic processor error: 10001-Timeout processing request");
+    assert.equal((await charge(late)).outcome, "unknown");
+    assert.equal((await charge(late, answered(200, `${PAID}&DUPLICATE=1`))).outcome, "approved");
     const io = ioWith([refused("104"), LOST, answered(200, `${PAID}&DUPLICATE=1`)]);
     assert.equal((await payflow.charge(orderOf(), io)).outcome, "approved");
     assert.equal(new Set(io.sent.map(({ body }) => body)).size, 1);
@@ -217,7 +221,8 @@ describe("payflow responses", () => {
     const paid = await look(`${found}&ORIGRESULT=0&AMT=49.95`);
     assert.deepEqual(paid.outcome === "approved" && paid.processor, { payflow_pnref: "A10A6AE7042E" });
     assert.equal(codeOf(await look(`${found}&ORIGRESULT=12`)), "card_declined");
-    assert.equal((await look(`${found}&ORIGRESULT=104`)).outcome, "unknown");
+    // An inquiry has no words of the original's, which alone tell a time-out among 1000.
+    for (const open of ["104", "1000"]) assert.equal((await look(`${found}&ORIGRESULT=${open}`)).outcome, "unknown", open);
     assert.equal((await look("RESULT=19&RESPMSG=Original transaction ID not found")).outcome, "absent");
     assert.equal((await look("RESULT=1&RESPMSG=User authentication failed")).outcome, "unknown");
     assert.equal((await payflow.lookUp!(traceOf(orderOf()), ioWith([LOST]))).outcome, "unknown");

@@ -24,6 +24,8 @@ const codeOf = kit.codeTable({
 });
 /** The vendor or its processor may have acted: the same request is sent again, then inquired about. */
 const NOT_KNOWN = new Set(["11", "103", "104", "106", "107", "109", "150", "151", "403", "404"]);
+/** A fault of the processor, which may be a time-out: only its words tell. */
+const [GENERIC, TIMED_OUT] = ["1000", /timed?[ -]?out/i];
 /** Held for a review, or not screened: not settled until somebody looks. */
 const HELD = new Set(["126", "127"]);
 /** Refused by the merchant's own rules after the bank had approved, whose hold may stay. */
@@ -65,10 +67,14 @@ export type PaymentState =
 /** Status is 200 for everything that the vendor says: `RESULT` counts. */
 const read = (answer: GatewayAnswer): kit.Form | null => kit.lookUpBody(answer, kit.readTagged);
 
+const isOpen = (form: kit.Form, result: string): boolean =>
+  NOT_KNOWN.has(result) || (result === GENERIC && TIMED_OUT.test(form.get("RESPMSG") ?? ""));
+
 /** Whether the same request, with the same request id, should be sent again. */
 export function judge(answer: kit.Answered): kit.Repeat {
-  const result = read(answer)?.get("RESULT");
-  return result === undefined || NOT_KNOWN.has(result) ? "perhaps done" : "final";
+  const form = read(answer);
+  const result = form?.get("RESULT");
+  return !form || result === undefined || isOpen(form, result) ? "perhaps done" : "final";
 }
 
 /**
@@ -78,7 +84,7 @@ export function judge(answer: kit.Answered): kit.Repeat {
 export function readPayment(answer: kit.Answered, subject: Subject, doubt: boolean): PaymentState {
   const form = read(answer);
   const result = form?.get("RESULT");
-  if (!form || result === undefined || NOT_KNOWN.has(result) || result === MISMATCH || !/^\d{1,4}$/.test(result))
+  if (!form || result === undefined || isOpen(form, result) || result === MISMATCH || !/^\d{1,4}$/.test(result))
     return kit.unknown("no RESULT, or one that decides nothing");
   const duplicate = form.get("DUPLICATE");
   if (duplicate === "2" || (duplicate === "1" && !doubt)) return kit.declined("duplicate_transaction", { message: form.get("RESPMSG") });
@@ -124,7 +130,8 @@ export function readInquiry(answer: GatewayAnswer, subject: Subject): PaymentSta
   if (result === "19" || result === "20") return kit.absent;
   const original = form?.get("ORIGRESULT");
   if (!form || result !== "0" || original === undefined || !/^\d{1,4}$/.test(original)) return kit.unknown("the inquiry was not answered");
-  if (NOT_KNOWN.has(original)) return kit.unknown("the vendor itself does not know what its processor did");
+  // Of the original's words an inquiry shows none.
+  if (NOT_KNOWN.has(original) || original === GENERIC) return kit.unknown("the vendor itself does not know what its processor did");
   const [pnref, settlement] = [form.get("ORIGPNREF") ?? "", form.get("TRANSSTATE")];
   const state = stateOf(form, original, pnref, subject);
   if (settlement === undefined || state.outcome === "unknown") return state;
@@ -138,8 +145,9 @@ export const isUnchecked = (answer: kit.Answered): boolean => read(answer)?.get(
 
 /** Whether a void or credit was refused for itself: not for its keys, and not because a void came too late. */
 export function isRefusal(answer: kit.Answered): boolean {
-  const result = read(answer)?.get("RESULT") ?? "";
-  return /^\d{1,4}$/.test(result) && !["0", VOID_REFUSED, ...NOT_KNOWN, ...KEYS_REFUSED].includes(result);
+  const form = read(answer);
+  const result = form?.get("RESULT") ?? "";
+  return form !== null && /^\d{1,4}$/.test(result) && !isOpen(form, result) && !["0", VOID_REFUSED, ...KEYS_REFUSED].includes(result);
 }
 
 /** A void is refused once the payment is settled; any other refusal of it says nothing of the payment and allows no credit. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { type Log, type OutboundAnswer, type OutboundRequest, silentLog } from "#src/platform/index.ts";
 import { controlAddress, createCallControl } from "./control.ts";
 

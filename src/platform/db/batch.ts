@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "#src/kernel/clock.ts";
+import { errorCode } from "#src/kernel/errors.ts";
 import type { TransactionScope } from "./transaction-scope.ts";
 
 /** Items in one call of `work`, at most. */
@@ -63,8 +64,4 @@ export function batched<T, R>(
 
 /** SQLSTATE classes of what a row can be refused for: 22 data exception, 23 constraint violation. Nothing was written then. */
 const REFUSED_STATES = /^2[23]/;
-
-function isDataRefused(error: unknown): boolean {
-  const { code } = error as { code?: unknown };
-  return typeof code === "string" && REFUSED_STATES.test(code);
-}
+const isDataRefused = (error: unknown) => REFUSED_STATES.test(errorCode(error));

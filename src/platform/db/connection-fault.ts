@@ -1,16 +1,17 @@
-import { OperatorError } from "#src/kernel/errors.ts";
+import { errorCode, OperatorError } from "#src/kernel/errors.ts";
 
 const INSUFFICIENT_PRIVILEGE = "42501";
 
 /** What is thrown when making tables failed so: where the user may not, the words that say what to do. */
 export function ownerFault(cause: unknown): unknown {
-  if ((cause as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) return cause;
+  if (errorCode(cause) !== INSUFFICIENT_PRIVILEGE) return cause;
   return new OperatorError("DATABASE_URL: its user may not make tables in this database; let it own the database.", { cause });
 }
 
 /** Why a PostgreSQL server did not take a connection, in words for who set DATABASE_URL; nothing of the address is repeated. */
 export function connectionFault(error: unknown): string {
-  const { code = "", message = "" } = error as { code?: string; message?: string };
+  const code = errorCode(error);
+  const { message = "" } = error as { message?: string };
   const known = BY_CODE[code] ?? BY_MESSAGE.find(([pattern]) => pattern.test(message))?.[1];
   if (known !== undefined) return known;
   if (isSqlState(code)) return `the server refuses the connection (SQLSTATE ${code})`;

@@ -11,7 +11,7 @@ export class FolderInUse extends OperatorError {
   }
 }
 
-export interface DataFolder {
+interface DataFolder {
   /** Where PGlite keeps its files. */
   readonly path: string;
   /** Where nothing is yet, has `make` make the database in an empty folder, which is then renamed to `path`: whole, or not there. */

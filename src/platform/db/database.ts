@@ -1,5 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import { systemClock, within } from "#src/kernel/clock.ts";
+import { errorCode } from "#src/kernel/errors.ts";
 import type { Tables } from "./tables.ts";
 
 /** A handle to query through. A transaction's handle is one too; repositories take it as first argument. */
@@ -29,6 +30,12 @@ export interface Database {
   /** True when the database answered within `timeoutMs` and takes writes, also those that need space on its disk once one was refused. */
   ping(timeoutMs: number): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** Whether a migration has made the table. */
+export async function hasTable(db: Db, name: string): Promise<boolean> {
+  const { rows } = await sql<{ there: boolean }>`select to_regclass(${name}) is not null as there`.execute(db);
+  return rows[0]?.there === true;
 }
 
 /** NOTIFY inside the transaction of `tx`: delivered after its commit, never after a rollback. Payload: at most 7999 bytes. */
@@ -68,18 +75,17 @@ const UNAVAILABLE_MESSAGES =
 
 /** True when `error` is the database's refusal of a value (SQLSTATE class 22, data exception): the same value is refused for ever. */
 export function isDataError(error: unknown): boolean {
-  const code = error instanceof Error ? (error as { code?: unknown }).code : null;
-  return typeof code === "string" && code.startsWith("22");
+  return error instanceof Error && errorCode(error).startsWith("22");
 }
 
 /** The server took no connection, for whatever reason: nothing was asked of it. `code` is what it said. */
 export class NotConnected extends Error {
-  readonly code: unknown;
+  readonly code: string;
 
   constructor(cause: unknown) {
     super("the database took no connection", { cause });
     this.name = "NotConnected";
-    this.code = (cause as { code?: unknown }).code;
+    this.code = errorCode(cause);
   }
 }
 
@@ -88,7 +94,6 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof NotConnected) return true;
   if (error instanceof AggregateError && error.errors.some(isDatabaseUnavailable)) return true;
-  const code = (error as { code?: unknown }).code;
-  if (typeof code === "string" && (UNAVAILABLE_STATES.test(code) || UNAVAILABLE_CODES.has(code))) return true;
-  return UNAVAILABLE_MESSAGES.test(error.message);
+  const code = errorCode(error);
+  return UNAVAILABLE_STATES.test(code) || UNAVAILABLE_CODES.has(code) || UNAVAILABLE_MESSAGES.test(error.message);
 }

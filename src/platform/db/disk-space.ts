@@ -1,9 +1,11 @@
+import { errorCode } from "#src/kernel/errors.ts";
+
 /** SQLSTATE of a write that found no space on the disk. */
 const DISK_FULL = "53100";
 /** Needs new pages on the disk, as a new session does in the end; what is changed in place may succeed on a full one. */
 const PROBE = "create temp table space_probe on commit drop as select repeat('x', 1000) as filler from generate_series(1, 64)";
 
-const isDiskFull = (error: unknown) => (error as { code?: unknown }).code === DISK_FULL;
+const isDiskFull = (error: unknown) => errorCode(error) === DISK_FULL;
 
 /** Whether a database that has refused a write for want of space takes such writes again. One that has refused none is asked nothing. */
 export class DiskSpace {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { sql } from "kysely";
 import { OperatorError } from "#src/kernel/errors.ts";
-import type { Db } from "./database.ts";
+import { type Db, hasTable } from "./database.ts";
 
 const FOLDER = new URL("../../../migrations/", import.meta.url);
 const FILE_NAME = /^[0-9]{4}_[a-z0-9_]+\.sql$/;
@@ -60,8 +60,7 @@ export async function migrate(session: MigrationSession, migrations: readonly Mi
 
 /** Files of `migrations/` that this database has not had, by name; all of them when it has had none. Changes nothing. */
 export async function pendingMigrations(db: Db, migrations: readonly Migration[] = readMigrations()): Promise<string[]> {
-  const { rows: tables } = await sql<{ there: boolean }>`select to_regclass('migrations') is not null as there`.execute(db);
-  const { rows } = tables[0]?.there ? await sql<{ name: string }>`select name from migrations`.execute(db) : { rows: [] };
+  const { rows } = (await hasTable(db, "migrations")) ? await sql<{ name: string }>`select name from migrations`.execute(db) : { rows: [] };
   const applied = rows.map(({ name }) => name);
   return migrations.map(({ name }) => name).filter((name) => !applied.includes(name));
 }

@@ -1,7 +1,7 @@
 import { type Log, silentLog } from "../log.ts";
 import type { Database } from "./database.ts";
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** A PostgreSQL connection string; null takes the embedded database. */
   databaseUrl: string | null;
   /** Folder of the embedded database; null keeps it in memory. */

@@ -7,13 +7,11 @@ import type { Answer, QueryResult, Request, WireError, WorkerOptions } from "./p
 /** A database error as it came over the port: `code` is the SQLSTATE, as in the errors of `pg`. */
 class PGliteError extends Error {
   readonly code: string | undefined;
-  readonly constraint: string | undefined;
 
   constructor(error: WireError) {
     super(error.message);
     this.name = "PGliteError";
     this.code = error.code ?? undefined;
-    this.constraint = error.constraint ?? undefined;
   }
 }
 
@@ -93,11 +91,6 @@ export class PGliteThread {
       this.#listeners.delete(channel);
       await this.#alone(() => this.#send({ kind: "unlisten", channel }));
     };
-  }
-
-  /** A tar of the whole data folder, for `snapshot` of a later one. */
-  async dump(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#alone(() => this.#send({ kind: "dump" }) as Promise<Uint8Array<ArrayBuffer>>);
   }
 
   /** Waits for its turn, closes the database and ends the thread. */

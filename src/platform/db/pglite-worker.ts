@@ -12,7 +12,7 @@ export interface WorkerOptions {
   folder: string | null;
   /** A tar of a data folder to start from; in memory only. */
   snapshot: Uint8Array<ArrayBuffer> | null;
-  /** PGlite's program as compiled already; null: compiled here. */
+  /** PGlite's program as compiled already, half of what opening costs; null: compiled here. */
   program: WebAssembly.Module | null;
 }
 
@@ -20,7 +20,6 @@ export type Request =
   | { kind: "query"; name: string | undefined; sql: string; parameters: readonly unknown[] }
   | { kind: "exec"; sql: string }
   | { kind: "listen" | "unlisten"; channel: string }
-  | { kind: "dump" }
   | { kind: "close" };
 
 export interface QueryResult<Row = Record<string, unknown>> {
@@ -34,7 +33,6 @@ export interface QueryResult<Row = Record<string, unknown>> {
 export interface WireError {
   message: string;
   code: string | null;
-  constraint: string | null;
 }
 
 export type Answer =
@@ -81,8 +79,6 @@ async function run(request: Request): Promise<unknown> {
     case "listen":
     case "unlisten":
       return lite.exec(`${request.kind} "${request.channel}"`).then(() => null);
-    case "dump":
-      return new Uint8Array(await (await lite.dumpDataDir("none")).arrayBuffer());
     case "close":
       return lite.close().then(() => null);
   }
@@ -94,12 +90,7 @@ port.on("message", ({ id, request }: { id: number; request: Request }) => {
       reply({ kind: "done", id, value });
       if (request.kind === "close") port.close();
     },
-    (error: Error & { code?: string; constraint?: string }) =>
-      reply({
-        kind: "failed",
-        id,
-        error: { message: error.message, code: error.code ?? null, constraint: error.constraint ?? null },
-      }),
+    (error: Error & { code?: string }) => reply({ kind: "failed", id, error: { message: error.message, code: error.code ?? null } }),
   );
 });
 reply({ kind: "ready" });

@@ -8,27 +8,18 @@ import { initdb } from "./initdb.ts";
 import { migrate } from "./migrate.ts";
 import { pgliteDialect } from "./pglite-dialect.ts";
 import { PGliteThread } from "./pglite-thread.ts";
+import type { WorkerOptions } from "./pglite-worker.ts";
 import type { Tables } from "./tables.ts";
 import { TransactionScope } from "./transaction-scope.ts";
 
-export interface PGliteDatabase extends Database {
-  /** A tar of the data folder, from which another database in memory can start. */
-  dump(): Promise<Uint8Array<ArrayBuffer>>;
-}
-
 /** What a database in memory may start from, where a process opens many. */
-export interface Prepared {
-  /** A tar of a data folder. */
-  snapshot: Uint8Array<ArrayBuffer> | null;
-  /** PGlite's program, compiled: half of what opening one costs otherwise. */
-  program: WebAssembly.Module | null;
-}
+const NOTHING_PREPARED: Pick<WorkerOptions, "snapshot" | "program"> = { snapshot: null, program: null };
 
 /**
  * Opens the embedded database, in `dataDir` or in memory. PGlite never calls fsync: what was committed survives the death
  * of the process, not that of the machine.
  */
-export async function openPglite(dataDir: string | null, prepared: Prepared = { snapshot: null, program: null }): Promise<PGliteDatabase> {
+export async function openPglite(dataDir: string | null, prepared = NOTHING_PREPARED): Promise<Database> {
   const folder = dataDir === null ? null : takeDataFolder(dataDir);
   const scope = new TransactionScope();
   const space = new DiskSpace();
@@ -63,7 +54,6 @@ export async function openPglite(dataDir: string | null, prepared: Prepared = { 
       }
     },
     ping: (timeoutMs) => answersWithin(timeoutMs, checkWritable()),
-    dump: () => thread.dump(),
     close: async () => {
       await thread.close();
       folder?.release();

@@ -1,5 +1,6 @@
 import type { PostgresPoolClient } from "kysely";
 import { Pool, type PoolClient, type PoolConfig } from "pg";
+import { errorCode } from "#src/kernel/errors.ts";
 import type { Log } from "../log.ts";
 import { NotConnected, READ_ONLY } from "./database.ts";
 import type { DiskSpace } from "./disk-space.ts";
@@ -62,7 +63,7 @@ export function openPool(config: PoolConfig, log: Log, space: DiskSpace): { pool
       } catch (error) {
         space.onError(error);
         // A new connection may lead to a server that takes writes; this one never will.
-        if ((error as { code?: unknown }).code === READ_ONLY) outdated = true;
+        if (errorCode(error) === READ_ONLY) outdated = true;
         if (isOutdated(error)) {
           outdated = true;
           return await client.query({ text, values });

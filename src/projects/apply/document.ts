@@ -1,5 +1,4 @@
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
-import type { Document, ErrorCode, Node } from "yaml";
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type Document, type ErrorCode, type Node } from "yaml";
 import { OperatorError } from "#src/kernel/errors.ts";
 import type { Path } from "../commands/change.ts";
 

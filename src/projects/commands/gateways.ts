@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
-import { openSettings } from "../gateway-descriptor.ts";
-import type { GatewayDescriptor, Options } from "../gateway-descriptor.ts";
-import { findStored, saveStored } from "../gateway-settings.ts";
-import type { StoredSettings } from "../gateway-settings.ts";
+import { openSettings, type GatewayDescriptor, type Options } from "../gateway-descriptor.ts";
+import { findStored, saveStored, type StoredSettings } from "../gateway-settings.ts";
 import { newSecret } from "../webhook-secret.ts";
 import { type Change, CommandFault, eachOf, note, type Path, type ProjectKey } from "./change.ts";
 import type { CredentialValue, EnvironmentBlock, GatewayBlock, GatewayBlocks } from "./shapes.ts";

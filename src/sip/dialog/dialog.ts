@@ -4,7 +4,7 @@ import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import { SipUri, type Uri } from "../grammar/uri.ts";
 
 /** A dialog as one end sees it (RFC 3261 section 12). */
-export interface DialogId {
+interface DialogId {
   callId: string;
   localTag: string;
   /** "" for RFC 2543 peers, who may have none. */

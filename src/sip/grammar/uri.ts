@@ -18,7 +18,7 @@ const HEADER = /^(?:[A-Za-z0-9\-_.!~*'()[\]/?:+$]|%[0-9A-Fa-f][0-9A-Fa-f])*$/;
 const ESCAPE = /%([0-9A-Fa-f][0-9A-Fa-f])/g;
 
 /** URI parameters or URI headers: names without case, values decoded. */
-export interface Lookup extends Iterable<[name: string, value: string]> {
+interface Lookup extends Iterable<[name: string, value: string]> {
   /** "" when the name stands there without a value, null when it does not; of equal names the first. */
   get(name: string): string | null;
 }
@@ -72,7 +72,7 @@ export class SipUri implements Uri {
 }
 
 /** A URI of any other scheme, unread but for the number of `tel:` (RFC 3966). */
-export class OtherUri implements Uri {
+class OtherUri implements Uri {
   readonly scheme: string;
   readonly user: string | null;
   readonly params: Lookup = new Decoded([]);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { INVITE_CLIENT } from "./invite-client.ts";
 import { INVITE_SERVER } from "./invite-server.ts";
 import { type Event, type Machine, MachineRun } from "./machine.ts";

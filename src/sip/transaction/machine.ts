@@ -33,7 +33,7 @@ export interface Machine {
 }
 
 /** The hands of a machine. */
-export interface Actions<Message> {
+interface Actions<Message> {
   send(message: Message): void;
   deliver(message: Message): void;
   acknowledge(message: Message): void;

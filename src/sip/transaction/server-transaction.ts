@@ -6,7 +6,7 @@ import { MachineRun } from "./machine.ts";
 import { NON_INVITE_SERVER } from "./non-invite-server.ts";
 
 /** What a server transaction needs of the layer that owns it. */
-export interface ServerHooks {
+interface ServerHooks {
   send(flow: Flow, request: SipRequest, response: SipResponse): Promise<void>;
   /** The request itself, and for an INVITE answered 2xx its ACK when that comes with the same branch (RFC 2543). */
   onRequest(transaction: ServerTransaction): void;

@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import { type Clock, sleep } from "#src/kernel/clock.ts";
-import { OperatorError } from "#src/kernel/errors.ts";
+import { errorCode, OperatorError } from "#src/kernel/errors.ts";
 import { formatHostPort } from "#src/kernel/host-port.ts";
 import type { SipRequest } from "../grammar/message.ts";
 import { formatVia, parseVia, type Via } from "../grammar/via.ts";
@@ -21,7 +21,7 @@ const PORT_ATTEMPTS = 20;
 const PROBE_ATTEMPTS = 4;
 const PROBE_MS = 300;
 
-export interface LayerOptions {
+interface LayerOptions {
   receiver: Receiver;
   clock: Clock;
   /** The host in Via and Contact. */
@@ -98,7 +98,7 @@ export class TransportLayer {
         return bound;
       } catch (cause) {
         await this.close();
-        if (port !== 0 || codeOf(cause) !== "EADDRINUSE" || attempt === PORT_ATTEMPTS) throw notListening(host, port, cause);
+        if (port !== 0 || errorCode(cause) !== "EADDRINUSE" || attempt === PORT_ATTEMPTS) throw notListening(host, port, cause);
       }
     }
   }
@@ -153,11 +153,7 @@ export class TransportLayer {
 }
 
 function notListening(host: string, port: number, cause: unknown): OperatorError {
-  return new OperatorError(`cannot listen for SIP on ${formatHostPort(host, port)}: ${codeOf(cause)}`, { cause });
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? "unknown error";
+  return new OperatorError(`cannot listen for SIP on ${formatHostPort(host, port)}: ${errorCode(cause) || "unknown error"}`, { cause });
 }
 
 /** What OpenSSL says of a bad certificate names neither the setting nor the file. */
@@ -165,7 +161,9 @@ function usable<T>(make: () => T): T {
   try {
     return make();
   } catch (cause) {
-    throw new OperatorError(`SIP over TLS: certificate and key are not a usable pair in PEM (${codeOf(cause)}).`, { cause });
+    throw new OperatorError(`SIP over TLS: certificate and key are not a usable pair in PEM (${errorCode(cause) || "unknown error"}).`, {
+      cause,
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { SipRequest } from "../grammar/message.ts";

@@ -19,7 +19,7 @@ import { type SessionTerms, sessionTerms, SessionTimer } from "./session-timer.t
  */
 export type EndReason = "bye" | "no-ack" | "session-expired" | "gone" | "referred" | "stopped";
 
-export interface CallParts {
+interface CallParts {
   dialog: Dialog;
   /** The flow the dialog was made over. */
   flow: Flow;
@@ -111,10 +111,6 @@ export class CallDialog implements DialogOwner {
     this.#onBye = handler;
     const ended = this.#ended;
     if (handler && ended && ended !== "ours") queueMicrotask(() => handler(ended));
-  }
-
-  get onBye(): ((reason: EndReason) => void) | null {
-    return this.#onBye;
   }
 
   /**

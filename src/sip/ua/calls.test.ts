@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { after, test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { respond } from "../grammar/message.ts";
@@ -309,6 +309,22 @@ test("digest credentials answer a challenge, in the transaction after the ACK, a
   trunk.send(respond(second, 407, "t2", { headers }).toBytes());
   await assert.rejects(outgoing.answered, failed(407));
   await trunk.close();
+});
+
+test("a callback that demands a longer session interval than a proxy asked for gets it, once (RFC 4028 section 7.3)", async () => {
+  const caller = await agent();
+  const callee = await rawUdp(caller.port);
+  const outgoing = caller.agent.invite({ target: `sip:a@127.0.0.1:${callee.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 9_000 });
+  const first = await callee.requests.next();
+  assert.equal(first.fields.first("session-expires"), null);
+  const headers = [["Min-SE", "1800"]] as const;
+  callee.send(respond(first, 422, "t1", { headers }).toBytes());
+  const second = [await callee.requests.next(), await callee.requests.next()].find(({ method }) => method === "INVITE")!;
+  assert.deepEqual([second.cseq.number, second.header("Session-Expires"), second.header("Min-SE")], [2, "1800", "1800"]);
+  assert.deepEqual([second.toTag, second.sdp], [null, OFFER]);
+  callee.send(respond(second, 422, "t2", { headers }).toBytes());
+  await assert.rejects(outgoing.answered, failed(422));
+  await callee.close();
 });
 
 test("a silent server of several is given up for the next one after 5 s, and what it says later rings nobody (RFC 3263 section 4.3)", async () => {

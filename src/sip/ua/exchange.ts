@@ -11,6 +11,7 @@ import { type Hop, locate, type Target } from "../transport/locate.ts";
 import type { Flow, Protocol } from "../transport/transport.ts";
 import { type Agent, contact, randomToken } from "./agent.ts";
 import type { DigestClient } from "./digest.ts";
+import { withLongerInterval } from "./session-timer.ts";
 
 /** A request to be sent, still without Via and Contact: those depend on the way it takes. */
 export interface Draft {
@@ -36,7 +37,7 @@ export interface Outcome {
 export const SILENT_SERVER_MS = 5_000;
 
 /** Somebody who follows an exchange. Responses of a server that was given up for the next one may come still. */
-export interface Watcher {
+interface Watcher {
   started?(transaction: ClientTransaction): void;
   provisional?(response: SipResponse, transaction: ClientTransaction): void;
   /** Every 2xx, retransmissions and those of forked branches included (section 13.2.2.4). */
@@ -47,7 +48,7 @@ export interface Watcher {
 
 /**
  * Sends a request and waits for its end: finds the server, tries the next one when a server is silent, gone or responds with 503
- * (RFC 3263 section 4.3), and answers one challenge of each kind. Never rejects.
+ * (RFC 3263 section 4.3), answers one challenge of each kind, and asks for a longer session interval where that is demanded. Never rejects.
  */
 export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}): Promise<Outcome> {
   const hops = await hopsOf(agent, draft);
@@ -90,7 +91,8 @@ async function tryFlow(agent: Agent, draft: Draft, sending: Sending, flow: Flow,
       const { request, branch } = sending;
       const outcome = await send(agent, complete(agent, draft, request, branch, flow), flow, watcher, hasNext);
       isLost = request.method === "INVITE" && outcome.response === null;
-      const again = draft.digest && outcome.response && draft.digest.authorize(request, outcome.response, flow.address);
+      const { response } = outcome;
+      const again = response && (draft.digest?.authorize(request, response, flow.address) ?? withLongerInterval(request, response));
       if (!again) return outcome;
       Object.assign(sending, { request: again, branch: newBranch(agent) });
     }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { parseDatagram } from "../grammar/parse.ts";
 import { StreamFramer } from "../grammar/stream-framer.ts";
 import { ANSWER, OFFER, rawTcp, rawUdp, requestText, testAgent } from "./testing.ts";

@@ -61,10 +61,6 @@ export class IncomingCall implements DialogOwner {
     if (handler && this.cancelled) queueMicrotask(handler);
   }
 
-  get onCancel(): (() => void) | null {
-    return this.#onCancel;
-  }
-
   /** 180 Ringing. */
   ring(): void {
     if (this.#state !== "open") return;

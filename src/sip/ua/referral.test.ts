@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { systemRandom } from "#src/kernel/random.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { respond } from "../grammar/message.ts";
 import { Referral } from "./referral.ts";
 import { ANSWER, OFFER, rawUdp, requestText, testAgent } from "./testing.ts";

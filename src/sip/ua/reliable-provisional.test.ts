@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import type { SipResponse } from "../grammar/message.ts";
 import { CallOver } from "./errors.ts";
 import { agentAndPeer, ANSWER, type Changes, OFFER, requestText } from "./testing.ts";

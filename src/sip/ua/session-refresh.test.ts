@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { respond, type SipRequest } from "../grammar/message.ts";
 import type { EndReason } from "./call-dialog.ts";
 import { agentAndPeer, ANSWER, type Changes, OFFER, rawUdp, requestText, testAgent } from "./testing.ts";

@@ -5,7 +5,7 @@ import { agreedTerms, minimumOf, type SessionTimer } from "./session-timer.ts";
 /** The request that refreshes: UPDATE where the peer takes it (RFC 4028 section 7.4). */
 export type RefreshMethod = "UPDATE" | "INVITE";
 
-export interface RefreshHooks {
+interface RefreshHooks {
   /** Sends the request with these headers; never rejects. */
   send(method: RefreshMethod, headers: readonly (readonly [name: string, value: string])[]): Promise<Outcome>;
   /** The peer knows nothing of the dialog any more, or is silent. */

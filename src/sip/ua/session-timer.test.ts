@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { HeaderFields } from "../grammar/header-fields.ts";
 import { SipRequest, SipResponse } from "../grammar/message.ts";
 import { agreedTerms, type SessionTerms, sessionTerms, SessionTimer } from "./session-timer.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "#src/kernel/clock.ts";
-import type { SipRequest, SipResponse } from "../grammar/message.ts";
+import { SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { Refusal } from "./checks.ts";
 
 /** RFC 4028 section 4: the smallest interval worth a refresh, s. */
@@ -56,6 +56,18 @@ export function agreedTerms(response: SipResponse): SessionTerms {
 /** The smallest interval that a 422 lets us ask for, s (section 5). */
 export function minimumOf(response: SipResponse): number {
   return secondsOf(response.fields.first("min-se") ?? "");
+}
+
+/**
+ * The INVITE again after a 422 to one that asked for no interval: a proxy between us had asked for too short a one (section 7.3). Null for any
+ * other response; a refresh asks again by itself.
+ */
+export function withLongerInterval(request: SipRequest, response: SipResponse): SipRequest | null {
+  const least = response.status === 422 ? minimumOf(response) : 0;
+  if (least === 0 || request.fields.first("session-expires") !== null) return null;
+  const fields = request.fields.clone().add("Session-Expires", String(least)).add("Min-SE", String(least));
+  fields.replaceFirst("CSeq", `${request.cseq.number + 1} ${request.method}`);
+  return new SipRequest(request.method, request.requestUri, fields, request.body);
 }
 
 function secondsOf(value: string): number {

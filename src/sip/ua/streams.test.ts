@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { after, test, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createIdentity } from "#simulators/tls.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import { respond, type SipRequest } from "../grammar/message.ts";
 import { StreamFramer } from "../grammar/stream-framer.ts";

@@ -2,7 +2,8 @@
 import { createSocket } from "node:dgram";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
-import { ManualClock, systemClock } from "#src/kernel/clock.ts";
+import { systemClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import type { SipRequest, SipResponse } from "../grammar/message.ts";
 import { type Parsed, parseDatagram } from "../grammar/parse.ts";

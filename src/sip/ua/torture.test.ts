@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createIdentity } from "#simulators/tls.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { rawTcp, rawTls, rawUdp, type RawPeer, requestText, testAgent, type TestAgent } from "./testing.ts";
 import { TORTURE, type TortureCase } from "../../../test/torture-messages.ts";
 

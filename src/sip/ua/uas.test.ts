@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createIdentity } from "#simulators/tls.ts";
-import { ManualClock } from "#src/kernel/clock.ts";
+import { ManualClock } from "#src/kernel/testing.ts";
 import { respond, type SipRequest } from "../grammar/message.ts";
 import type { CallDialog } from "./call-dialog.ts";
 import { agentAndPeer, ANSWER, type Changes, OFFER, rawTcp, rawUdp, requestText, testAgent } from "./testing.ts";

@@ -9,6 +9,8 @@
   const EVENTS: readonly (keyof VoicetillEventDetails)[] = ["ready", "change", "submit", "success", "error", "resize"];
   const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
   const FIRST_HEIGHT = 420;
+  /** The form says that it is ready while its page is being loaded; a page that the browser shows in its place says nothing, ever. ms. */
+  const SILENT_MS = 5000;
 
   /** What the frame sends. */
   type Told = { v: unknown; type: keyof VoicetillEventDetails } & Readonly<Record<string, unknown>>;
@@ -30,7 +32,10 @@
     frame.style.cssText = `border:0;width:100%;height:${FIRST_HEIGHT}px;display:block`;
 
     let port: MessagePort | null = null;
+    let silence = 0;
     function connect(): void {
+      clearTimeout(silence);
+      silence = setTimeout(() => tell("error", { code: "not_loaded", message: "The payment form could not be loaded." }), SILENT_MS);
       port?.close();
       const channel = new MessageChannel();
       port = channel.port1;
@@ -40,14 +45,17 @@
     }
     function receive({ v, type, ...detail }: Told): void {
       if (v !== 1 || !EVENTS.includes(type)) return;
+      clearTimeout(silence);
       if (type === "resize") frame.style.height = `${Number(detail["height"])}px`;
-      events.dispatchEvent(new CustomEvent(type, { detail }));
+      tell(type, detail);
     }
+    const tell = (type: keyof VoicetillEventDetails, detail: object) => events.dispatchEvent(new CustomEvent(type, { detail }));
     frame.addEventListener("load", connect);
     place.replaceChildren(frame);
     return Object.assign(events, {
       frame,
       destroy() {
+        clearTimeout(silence);
         port?.close();
         frame.remove();
       },

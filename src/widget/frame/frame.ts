@@ -16,7 +16,7 @@ export interface Page {
   html: string;
 }
 
-export interface Asset {
+interface Asset {
   path: string;
   headers: Record<string, string>;
   text: string;
@@ -27,7 +27,7 @@ export interface Asset {
 }
 
 /** How the page is to be shown, as its address and the browser ask for it. */
-export interface Wishes {
+interface Wishes {
   /** `?lang=`: the merchant's page's language, before the browser's own. */
   lang?: string | undefined;
   acceptLanguage?: string | undefined;
