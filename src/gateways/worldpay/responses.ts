@@ -219,8 +219,8 @@ function readState(event: string | undefined, id: string, attempt: AttemptTrace,
   if (state === "captured") return kit.approved(processor);
   if (state === "waiting" || (state === "held" && nowMs - attempt.startedAtMs < EVENTS_LAG_MS)) return kit.pending;
   if (state === "held") return kit.approved(processor, { capture: "authorized" });
-  if (state === "refused" || state === "failed")
-    return kit.declined(state === "refused" ? "card_declined" : "processing_error", { processor });
+  if (state === "refused") return kit.declined("card_declined", { processor });
+  if (state === "failed") return kit.declined("processing_error", { processor });
   return state === "taken back" ? kit.takenBack(processor) : kit.unknown("a state that Worldpay does not document");
 }
 
