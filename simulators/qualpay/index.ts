@@ -267,11 +267,12 @@ const STATUS = byState("declined D, authorized/verified A, captured C, settled/r
 /** `2026-11-22 09:24:16`, by the clocks of California. */
 const pacific = new Intl.DateTimeFormat("sv-SE", { timeZone: "America/Los_Angeles", dateStyle: "short", timeStyle: "medium" });
 
-const row = ({ details, reference, amountMinor, currency, state, card, at }: Payment): Record<string, unknown> => ({
+const row = ({ details, reference, amountMinor, refundedMinor, currency, state, card, at }: Payment): Record<string, unknown> => ({
   pg_id: details.pg_id,
   merch_ref_num: reference ?? undefined,
   purchase_id: details.purchase_id || undefined,
   amt_tran: currency === "" ? 0 : Number(majorOf(amountMinor, currency)),
+  amt_refunded: currency === "" ? 0 : Number(majorOf(refundedMinor, currency)),
   request_type: details.request_type,
   tran_status: STATUS[state],
   rcode: details.rcode,

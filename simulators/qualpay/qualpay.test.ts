@@ -97,6 +97,7 @@ describe("the Qualpay simulator keeps to what Qualpay does", () => {
       merch_ref_num: `${SESSION}-2`,
       purchase_id: "9f1c2b7e5d6a4c0f8a21",
       amt_tran: 12.34,
+      amt_refunded: 0,
       request_type: "sale",
       tran_status: "C",
       rcode: "000",

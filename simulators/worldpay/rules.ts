@@ -6,6 +6,7 @@ import type { Condition, Fields, Rule } from "../kit/index.ts";
 export const LARGEST = 2_147_483_647;
 
 export const INSTRUMENT = "instruction.paymentInstrument";
+const AGREEMENT = "instruction.customerAgreement";
 export const isSent = (fields: Fields, path: string): boolean =>
   [...fields.keys()].some((name) => name === path || name.startsWith(`${path}.`));
 const isPlain = (fields: Fields): boolean => fields.get(`${INSTRUMENT}.type`) === "plain";
@@ -17,6 +18,14 @@ const ofPlain = (rule: Rule): Rule => onlyIf(rule, isPlain);
 /** Forbidden where the condition does not hold. */
 const allowedIf = (rule: Rule, when: Condition): Rule => needed(rule, (fields) => (when(fields) ? "optional" : "forbidden"));
 const unlessZero = (rule: Rule): Rule => allowedIf(rule, (fields) => fields.get("instruction.value.amount") !== 0);
+
+/** Settlement by itself, which nothing settles where there is nothing; its conditions need it. */
+const AUTO = needed(trueOrFalse, (fields) => {
+  if (fields.get("instruction.value.amount") === 0) return "forbidden";
+  return isSent(fields, "instruction.settlement.cancelOn") ? "required" : "optional";
+});
+const isOnFile = (fields: Fields): boolean => ["cardOnFile", "subscription"].includes(String(fields.get(`${AGREEMENT}.type`)));
+const USAGE = needed(oneOf("first", "subsequent"), (fields) => (isOnFile(fields) ? "required" : "optional"));
 
 const LETTERS = "-A-Za-z0-9_!@#$%()*=.:;?[\\]{}~/+";
 const REFERENCE = matching(new RegExp(`^[${LETTERS}\`]{1,64}$`), "1 to 64 characters without blanks");
@@ -46,10 +55,10 @@ export const PAYMENT = rules`
   ${INSTRUMENT}.billingAddress?: address1! 80, address2/address3 80, state 30, city! 50, countryCode! country2
   ${INSTRUMENT}.billingAddress.postalCode ${POSTAL_CODE}
   instruction.value: amount! whole 0-${String(LARGEST)}, currency! currency
-  instruction.settlement: auto ${unlessZero(trueOrFalse)}
+  instruction.settlement: auto ${AUTO}
   instruction.settlement.cancelOn: cvcNotMatched/avsNotMatched ${unlessZero(oneOf("enabled", "disabled"))}
   instruction.customer: email email 128, phone digits 4-20, ipAddress ${IP}, firstName/lastName 22
-  instruction.customerAgreement?: type! is cardOnFile|subscription|installment, storedCardUsage is first|subsequent
+  ${AGREEMENT}?: type! is cardOnFile|subscription|installment, storedCardUsage ${USAGE}
   instruction.tokenCreation: type ${TOKEN_TYPE}, namespace ${NAMESPACE}
 `;
 export const PART = rules`reference 64, value.amount! whole 1-${String(LARGEST)}, value.currency! currency`;

@@ -144,14 +144,15 @@ describe("checkoutcom responses", () => {
       incorrect_zip: "40108 40111 20107 20123",
       card_not_supported: "20057 20062 20103 20039 20052 20053 20083 200T3 30016 30019",
       lost_or_stolen: "30004 30007 30036 30041 30043 20067",
-      fraud_suspected: "20059 20063 20183 20105 30034 30037 40101 40103 40131 40139 40141 40149 40180 40201 40205 40999",
+      fraud_suspected:
+        "20059 20063 20183 20105 30034 30037 40101 40103 40131 40139 40141 40149 40180 40201 40205 40999 41101 42206 43102 43301",
       limit_exceeded: "20038 20061 20065 20075 20121 200P1 200P9 30021 30022 30038 40150 40169 40170 40210 40239",
-      authentication_required: "20150 20155 40110",
+      authentication_required: "20150 20155 20159 40110 43401",
       card_declined:
         "20001 20002 20046 20060 20066 20078 20108 20179 20182 200N0 200R1 200R3 200R7 30035 30044 30046 20012 20099 20999 30999 constructor",
       processing_error: "20006 20019 20022 20030 20086 20088 20091 20092 20095 20096 20098",
       gateway_misconfigured: "20003 20013 20020 20031 20040 20058 20102 20104 20106 20109 20120 20156 20157 40102 40109 30020 30045 50001",
-      unknown: "20094 20009 20068",
+      unknown: "20094 20009 20068 20118",
     };
     for (const [ours, codes] of Object.entries(rows))
       for (const code of codes.split(" ")) assert.equal(codeOf(await charge(answered(201, declinedWith(code)))), ours, code);
@@ -209,7 +210,12 @@ describe("checkoutcom responses", () => {
 
   test("a payment that is flagged waits for the merchant to capture it, and is held for review until he has (R-405)", async () => {
     // What a risk rule does with a payment is the merchant's setting: one that is only flagged is approved under the rule's code.
-    for (const flagged of [{ risk: { flagged: true } }, { response_code: "10100" }, { response_code: "40101" }]) {
+    for (const flagged of [
+      { risk: { flagged: true } },
+      { response_code: "10100" },
+      { response_code: "40101" },
+      { response_code: "43101" },
+    ]) {
       const held = await charge(answered(201, { ...PAYMENT, ...flagged }));
       assert.equal(codeOf(held), "held_for_review");
       assert.deepEqual(held.outcome === "declined" && held.processor, { checkoutcom_payment_id: PAYMENT.id });

@@ -3,7 +3,7 @@ import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../con
 import * as kit from "../kit/index.ts";
 import { checkoutAmount, referenceOf } from "./requests.ts";
 
-/** `response_code`: 20xxx may work later, 30xxx never with this card, 40xxx is the vendor's risk engine. Codes may hold letters. */
+/** `response_code`: 20xxx may work later, 30xxx never with this card, 4xxxx is the vendor's risk engine. Codes may hold letters. */
 const codeOf = kit.codeTable(
   {
     do_not_honor: "20005",
@@ -15,9 +15,9 @@ const codeOf = kit.codeTable(
     incorrect_zip: "40108 40111 20107 20123",
     card_not_supported: "20057 20062 20103 20039 20052 20053 20083 200T3 30016-30019",
     lost_or_stolen: "30004 30007 30036 30041 30043 20067",
-    fraud_suspected: "20059 20063 20183 20105 30034 30037 40*",
+    fraud_suspected: "20059 20063 20183 20105 30034 30037 4*",
     limit_exceeded: "20038 20061 20065 20075 20121 200P1 200P9 30021 30022 30038 4015* 4016* 4017* 4021* 4022* 4023*",
-    authentication_required: "20150-20155 40110",
+    authentication_required: "20150-20155 20159 40110 43401",
     duplicate_transaction: "20094",
     processing_error: "20006 20009 20019 20022 20030 20068 20086 20088 20091 20092 20095 20096 20098",
     gateway_misconfigured: "20003 20013 20020 20031 20040 20058 20102 20104 20106 20109-20120 20156 20157 40102 40109 30020 30045 50*",
@@ -25,11 +25,11 @@ const codeOf = kit.codeTable(
   "card_declined",
 );
 /** Said with `approved: false` of what may have been taken before or after: looked up before it is told. */
-const UNCLEAR: ReadonlySet<string | undefined> = new Set(["20094", "20009", "20068"]);
+const UNCLEAR: ReadonlySet<string | undefined> = new Set(["20094", "20009", "20068", "20118"]);
 /** A part of the amount, in the old code and the present one. */
 const PARTIAL: ReadonlySet<string | undefined> = new Set(["10010", "20010"]);
 /** A rule of the risk engine: what it does, decline or only flag, is the merchant's setting, and `approved` says which. */
-const isRiskRules = (code: string | undefined): boolean => code?.startsWith("40") ?? false;
+const isRiskRules = (code: string | undefined): boolean => code?.startsWith("4") ?? false;
 /** Codes of a channel that may not take telephone orders. */
 const NO_MOTO: ReadonlySet<string | undefined> = new Set(["20058", "20157"]);
 

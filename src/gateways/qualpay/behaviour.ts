@@ -7,7 +7,6 @@ export const behaviour: Behaviour = {
   path: { charge: "/pg/sale", tokenize: "/pg/verify" },
   wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, security_key: new Secret("wrong1234567890") } }),
   refusedCredentials: "gateway_credentials_invalid",
-  lostRefundStaysUnknown: true,
   lost: { outcome: "approved" },
   neverAnswered: { charge: { outcome: "approved" }, tokenize: { outcome: "declined", code: "gateway_unavailable" } },
   everyAnswerLost: { charge: "unknown", tokenize: "declined" },

@@ -28,7 +28,8 @@ export const gateway = kit.defineGateway({
     "The security key needs the permissions Payment Gateway and Reporting: a lost sale is looked for in the report of requests. Unconfirmed: how a " +
     "duplicate is refused (told by its words), how a held sale is answered (it is unknown until the report shows it), the body of a 403, " +
     "whether a verification is ever answered 085 (it counts as approved there), the gateway's codes above 111, and how soon the report shows a sale. " +
-    "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
+    "A refund after the batch whose answer was lost is not sent again: until the report shows the whole sum as refunded, the payment stays on the " +
+    "list of unmatched ones.",
   refusalOf: (sum) =>
     sum.mode === "charge" && requests.qualpayAmount(sum) === null ? "Qualpay takes two decimals and twelve digits" : null,
   charge,

@@ -334,6 +334,12 @@ describe("qualpay look-ups and reversals", () => {
     assert.deepEqual(await qualpay.void!(traceOf(orderOf()), ioWith([report()])), { outcome: "absent" });
   });
 
+  test("what the report shows as refunded whole was sent back, and is not refunded again (R-422)", async () => {
+    const refunded = report({ ...ROW, tran_status: "S", amt_refunded: 49.95 });
+    assert.deepEqual(await qualpay.void!(traceOf(orderOf()), ioWith([refunded])), { outcome: "nothing to void" });
+    for (const amt_refunded of [0, 20, null]) assert.equal((await find(report({ ...ROW, amt_refunded }))).outcome, "approved");
+  });
+
   test("a refund without a clear answer is not sent again, one that never left is (R-422)", async () => {
     const closed = refused(409, "401", "Void failed");
     for (const [first, outcome, sent] of [

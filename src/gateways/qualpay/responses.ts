@@ -149,7 +149,8 @@ export function readRow(row: kit.JsonObject, subject: Subject): LookUpResult {
   if (status === "taken back") return kit.takenBack(processor);
   const isAsked = kit.minorOfDecimal(kit.at(row, "amt_tran"), subject.currency) === subject.amountMinor;
   if (!isAsked) return kit.unknown("a sale of our reference that is not the one asked for");
-  if (status === "paid") return kit.approved(processor);
+  const isRefunded = kit.minorOfDecimal(kit.at(row, "amt_refunded"), subject.currency) === subject.amountMinor;
+  if (status === "paid") return isRefunded ? kit.takenBack(processor) : kit.approved(processor);
   if (status === "held") return kit.pending;
   if (status === undefined) return kit.unknown("a status that Qualpay does not document");
   const [rcode, rmsg] = [kit.textAt(row, "rcode") ?? "0", kit.textAt(row, "rmsg")];

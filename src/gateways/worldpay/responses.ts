@@ -197,15 +197,16 @@ function refusedRequest(status: number, body: kit.JsonObject): Outcome {
 }
 
 /** The last event of a payment, in small letters without blanks: two styles are in use. */
-const stateOf = kit.textTable<"captured" | "held" | "refused" | "waiting" | "taken back">([
+const stateOf = kit.textTable<"captured" | "held" | "refused" | "failed" | "waiting" | "taken back">([
   [/^(settlement(requested|requestsubmitted|succeeded)|sentforsettlement|settled|salesucceeded)$/, "captured"],
   [/^(authorizationsucceeded|authorized)$/, "held"],
-  [/^((authorization|sale)(refused|failed)|refused|error)$/, "refused"],
+  [/^((authorization|sale)refused|refused)$/, "refused"],
+  [/^((authorization|sale)failed|error)$/, "failed"],
   // A cancellation, refund or reversal that is only asked for may still fail.
   [/^((authorization|sale|cancellation|refund|reversal)requested|sentforauthorization)$/, "waiting"],
   // Not one that failed, was refused, timed out or took back a part: such a payment stands.
   [
-    /^(?!.*(fail|refus|reject|error|timedout|partial))(cancel|sentforcancel|refund|sentforrefund|revers|sentforrevers|expired$)/,
+    /^(?!.*(fail|refus|reject|error|timedout|partial))(cancel|sen[dt]forcancel|refund|sentforrefund|revers|sentforrevers|expired$)/,
     "taken back",
   ],
 ]);
@@ -219,6 +220,7 @@ function readState(event: string | undefined, id: string, attempt: AttemptTrace,
   if (state === "waiting" || (state === "held" && nowMs - attempt.startedAtMs < EVENTS_LAG_MS)) return kit.pending;
   if (state === "held") return kit.approved(processor, { capture: "authorized" });
   if (state === "refused") return kit.declined("card_declined", { processor });
+  if (state === "failed") return kit.declined("processing_error", { processor });
   return state === "taken back" ? kit.takenBack(processor) : kit.unknown("a state that Worldpay does not document");
 }
 

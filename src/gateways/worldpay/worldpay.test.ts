@@ -328,8 +328,8 @@ describe("worldpay look-ups", () => {
     for (const [event, code] of [
       ["authorizationRefused", "card_declined"],
       ["saleRefused", "card_declined"],
-      ["saleFailed", "card_declined"],
-      ["Error", "card_declined"],
+      ["saleFailed", "processing_error"],
+      ["Error", "processing_error"],
       ["saleRequested", "pending"],
       ["saleTimedOut", "unknown"],
       // Asked for is not sent, and what timed out on its way may have left the money where it was.
@@ -346,7 +346,7 @@ describe("worldpay look-ups", () => {
       ["constructor", "unknown"],
     ] as const)
       assert.equal(codeOf(await lookUp([rows(row(event))])), code);
-    for (const event of ["cancellationRequestSubmitted", "Expired"])
+    for (const event of ["cancellationRequestSubmitted", "Send for Cancellation", "Expired"])
       assert.equal(codeOf(await lookUp([rows(row(event)), answered(200, { events: [{ eventName: event }] })])), "processing_error");
   });
 
