@@ -60,27 +60,23 @@ function parse(bytes: Uint8Array): JsonValue {
   }
 }
 
+/** The body's bytes, at most `limit`, for which the client is asked first if it waits to be asked (RFC 9110 section 10.1.1). */
 async function readBody(request: FastifyRequest, reply: FastifyReply, limit: number): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  await takeBody(request, reply, limit, (chunk) => chunks.push(chunk));
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-}
-
-/** Takes the body's bytes, at most `limit`, asking the client for them first if it waits to be asked (RFC 9110 section 10.1.1). */
-async function takeBody(request: FastifyRequest, reply: FastifyReply, limit: number, onChunk: (chunk: Buffer) => unknown): Promise<void> {
   const { raw, headers } = request;
   checkLength(headers, limit);
   if (waitsToGoOn(headers)) reply.raw.writeContinue();
 
-  return await new Promise((resolve, reject) => {
+  const chunks: Buffer[] = [];
+  await new Promise<void>((resolve, reject) => {
     let length = 0;
     raw.on("data", (chunk: Buffer) => {
       length += chunk.length;
       if (length > limit) reject(new AppError("body_too_large"));
-      else onChunk(chunk);
+      else chunks.push(chunk);
     });
     onEnded(raw, resolve, reject);
   });
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
 /** Whether the client sends its body once it was told to (RFC 9110 section 10.1.1). */

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readConfig } from "#src/config/index.ts";
-import { inLanguage, type Sample, samplesOf, type Sentence } from "#src/conversation/index.ts";
+import { inEnglish, type Sample, samplesOf, type Sentence } from "#src/conversation/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { EMBEDDED_LANGUAGE, type LanguageTag, spokenLanguage, spokenLanguages } from "#src/kernel/language.ts";
+import { type LanguageTag, spokenLanguage, spokenLanguages } from "#src/kernel/language.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import { makeFolder, silentLog } from "#src/platform/index.ts";
 import { openVoices, type Voices } from "#src/roles/voices.ts";
@@ -90,8 +90,8 @@ async function writeBy(voices: Voices, folder: string, output: Sent<Output>): Pr
     }
     const said = voices.endpoint && (await rendered(sentence, voices).catch(() => null));
     if (voices.endpoint && !said) missed++;
-    const here = sentence.language === EMBEDDED_LANGUAGE ? sentence : inLanguage(EMBEDDED_LANGUAGE, sentence);
-    writeFileSync(join(folder, `${name}.wav`), writeWav(said ?? (await rendered(here, { ...voices, endpoint: null }))));
+    const sound = said ?? (await rendered(inEnglish(sentence), { ...voices, endpoint: null }));
+    writeFileSync(join(folder, `${name}.wav`), writeWav(sound));
   }
   writeFileSync(join(folder, "index.html"), pageOf(output));
   return missed;

@@ -19,7 +19,7 @@ export function awaitMore(turn: Turn): void {
   cancelTimer(turn, "silence");
   const usual = draft.setup.timeouts.betweenDigitsMs ?? (asks === "number" ? NUMBER_PAUSE_MS : PAUSE_MS);
   const pause = asks === "name" ? Math.max(usual, NAME_PAUSE_MS) : usual;
-  setTimer(turn, "digits", QUESTIONS[asks].mayEnd(draft) ? Math.min(WHOLE_PAUSE_MS, pause) : pause);
+  setTimer(turn, "digits", QUESTIONS[asks].mayEnd?.(draft) ? Math.min(WHOLE_PAUSE_MS, pause) : pause);
   listen(turn);
 }
 

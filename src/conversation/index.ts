@@ -18,6 +18,6 @@ export { createCodeEntry } from "./code-entry.ts";
 export { createConversation } from "./machine.ts";
 export type { Conversation } from "./machine.ts";
 export { type Sample, samplesOf } from "./samples.ts";
-export { allSentences, askingPrompts, fixedPrompts, inLanguage, inWords, purpose, sentence } from "./sentences.ts";
+export { allSentences, askingPrompts, fixedPrompts, inEnglish, inWords, purpose, sentence } from "./sentences.ts";
 export { ERRORS, ownSentences, RECORDABLE, SENTENCE_IDS, type Speaking, wordingFault } from "./wordings.ts";
 export { type CallOutcome, connectingWords, unreachedWords } from "./transfer-words.ts";

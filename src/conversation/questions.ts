@@ -41,8 +41,8 @@ interface Rules {
   isWhole(draft: Draft): boolean;
   /** Digits from which on an utterance may be taken for the whole answer. */
   minimum: number;
-  /** A pause of two seconds is enough to end the answer. */
-  mayEnd(draft: Draft): boolean;
+  /** A pause of two seconds is enough to end the answer; left out: never. */
+  mayEnd?(draft: Draft): boolean;
   /** What is said after a pause of an answer that only its pound key ends. */
   reminder?: SentenceId & PromptName;
   /** What is wrong with the answer; null when nothing is. */
@@ -52,8 +52,6 @@ interface Rules {
   isAnswered(draft: Draft): boolean;
   forget(draft: Draft): void;
 }
-
-const never = () => false;
 
 type Asking = Readonly<Record<"speech" | "keypad", SentenceId>>;
 
@@ -132,7 +130,6 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     // 0320 may be the start of 032030; the year 2020 is past, so no valid MMYY ends in 20.
     isWhole: ({ entry }) => entry.length >= 6 || (entry.length === 4 && monthAndYear(entry)?.year !== 2020),
     minimum: 4,
-    mayEnd: never,
     check: ({ entry, setup }) => {
       const date = monthAndYear(entry);
       if (!date || date.month < 1 || date.month > 12 || date.year >= 2100) return "expiry_invalid";
@@ -157,7 +154,6 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     ask: ({ card }) => (cvvLengthOf(card.number) === 4 ? ASK.cvv4 : ASK.cvv3),
     isWhole: ({ card, entry }) => entry.length >= cvvLengthOf(card.number),
     minimum: 3,
-    mayEnd: never,
     check: ({ card, entry }) => (entry.length === cvvLengthOf(card.number) ? null : "cvv_length"),
     keep: ({ card, entry }) => pour(entry, card.cvv),
     // A new card number of another brand may want a code of another length: then it is asked again.
@@ -172,7 +168,6 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     ask: (draft) => postalCode(draft).ask,
     isWhole: (draft) => draft.entry.length >= Math.max(...postalCode(draft).lengths),
     minimum: 2,
-    mayEnd: never,
     check: (draft) => (postalCode(draft).lengths.includes(draft.entry.length) ? null : "zip_length"),
     keep: ({ card, entry }) => {
       card.postalCode = String.fromCharCode(...entry.bytes());
@@ -187,9 +182,8 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     prompt: "ask_name",
     listenFor: "name",
     ask: ({ setup }) => ({ ...ASK.name, ...(!setup.spokenNames && { speech: ASK.name.keypad }) }),
-    isWhole: never,
+    isWhole: () => false,
     minimum: 1,
-    mayEnd: never,
     // A pause cannot end it: the 1 of a caller who goes on spelling would confirm the card that is read back by then.
     reminder: "name_unended",
     check: ({ card, entry }) => {
@@ -221,7 +215,6 @@ export const QUESTIONS: Readonly<Record<Question, Rules>> = {
     ask: ({ card }) => (card.cardholderName === null ? ASK.confirm : ASK.confirmName),
     isWhole: ({ entry }) => entry.length > 0,
     minimum: 1,
-    mayEnd: never,
     check: ({ card, entry }) => {
       const digit = entry.length === 1 ? entry.digit(0) : null;
       const { yes, no, otherName } = ANSWER_DIGITS;

@@ -1,5 +1,5 @@
 import type { CardBrand } from "#src/kernel/card.ts";
-import type { LanguageTag } from "#src/kernel/language.ts";
+import { EMBEDDED_LANGUAGE, type LanguageTag } from "#src/kernel/language.ts";
 import { type DeclineCode, mayHaveMoved, type Mode } from "#src/kernel/payment.ts";
 import type { ClosingName, ConversationSetup, Piece, Sentence } from "./contract.ts";
 import { LANGUAGES } from "./languages/index.ts";
@@ -15,8 +15,10 @@ export function sentence(language: LanguageTag, id: SentenceId, values: Partial<
   return filledIn(language, id, LANGUAGES[language].sentences[id], values);
 }
 
-/** The sentence in another language, in that language's usual words. */
-export const inLanguage = (language: LanguageTag, { id, values }: Sentence): Sentence => sentence(language, id, values);
+/** The sentence for the embedded voice: what is in another language, in English and its usual words. */
+export function inEnglish(said: Sentence): Sentence {
+  return said.language === EMBEDDED_LANGUAGE ? said : sentence(EMBEDDED_LANGUAGE, said.id, said.values);
+}
 
 /** The sentence in other words: `template` has its places. */
 export const inOwnWords = ({ id, language, values }: Sentence, template: string): Sentence => filledIn(language, id, template, values);

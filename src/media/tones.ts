@@ -112,11 +112,14 @@ function goertzel(block: Float64Array, frequency: number): number {
   return (2 * power) / (BLOCK * BLOCK);
 }
 
-/** The two tones of a digit as 16-bit samples, each of amplitude `amplitude`. */
-export function toneOf(digit: DtmfDigit, samples: number, amplitude = 6000): Int16Array<ArrayBuffer> {
+/** Of each of the two tones that are sent, in 16-bit samples. */
+const AMPLITUDE = 6000;
+
+/** The two tones of a digit as 16-bit samples. */
+export function toneOf(digit: DtmfDigit, samples: number): Int16Array<ArrayBuffer> {
   const row = KEYPAD.findIndex((digits) => digits.includes(digit));
   const column = KEYPAD[row]?.indexOf(digit) ?? -1;
   const turn = (frequency = 0) => (2 * Math.PI * frequency) / SAMPLE_RATE_HZ;
   const [low, high] = [turn(LOW_GROUP[row]), turn(HIGH_GROUP[column])];
-  return Int16Array.from({ length: samples }, (_, at) => amplitude * (Math.sin(low * at) + Math.sin(high * at)));
+  return Int16Array.from({ length: samples }, (_, at) => AMPLITUDE * (Math.sin(low * at) + Math.sin(high * at)));
 }

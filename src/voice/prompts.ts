@@ -1,4 +1,4 @@
-import { inLanguage, type Sentence, sentence as plainSentence } from "#src/conversation/index.ts";
+import { inEnglish, type Sentence, sentence as plainSentence } from "#src/conversation/index.ts";
 import { SAMPLE_RATE_HZ, ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { EMBEDDED_LANGUAGE } from "#src/kernel/language.ts";
 import type { EndpointVoice, Synthesiser } from "#src/speech/index.ts";
@@ -165,9 +165,6 @@ export function createPrompts({ voice, endpoint, recording, media }: PromptDeps)
     prepare: (sentences) => ahead(sentences, prepared, (clip) => clip.render(true).then(() => prepared.add(clip.name))),
   };
 }
-
-const inEnglish = (sentence: Sentence): Sentence =>
-  sentence.language === EMBEDDED_LANGUAGE ? sentence : inLanguage(EMBEDDED_LANGUAGE, sentence);
 
 /** No endpoint is told when a caller's card expires: that it cannot be right is said without the date. */
 const withoutDate = (sentence: Sentence): Sentence =>

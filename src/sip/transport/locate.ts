@@ -14,7 +14,7 @@ export interface Hop {
   name: string;
 }
 
-/** What is to be reached: host and port of a URI or of an outbound proxy. */
+/** What is to be reached: host and port of a URI. */
 export interface Target {
   host: string;
   port: number | null;

@@ -1,4 +1,3 @@
-import { unbracketed } from "#src/kernel/host-port.ts";
 import { contactOf, Dialog } from "../dialog/dialog.ts";
 import { type Address, parseAddress } from "../grammar/address.ts";
 import { HeaderFields } from "../grammar/header-fields.ts";
@@ -27,9 +26,7 @@ export interface InviteOptions {
   /** Our session description. */
   offer: string;
   headers?: readonly (readonly [name: string, value: string])[];
-  /** Where to send the INVITE instead of the target's own host. */
-  outboundProxy?: { host: string; port?: number; transport?: Protocol };
-  /** For the target, or the outbound proxy: nobody else is given them. */
+  /** For the target: nobody else is given them. */
   credentials?: Credentials;
   /** After this long without an answer the call is cancelled and fails with 408, ms. */
   ringTimeoutMs: number;
@@ -221,12 +218,7 @@ function contactsOf(response: SipResponse | null): string[] {
 }
 
 /** Where the INVITE goes; null when the target or its transport is none we speak. */
-function destination({ target, outboundProxy, transport }: InviteOptions): Target | null {
-  const own = targetOf(parseUri(toOctets(target)));
-  if (!own || !outboundProxy) return own && { ...own, protocol: transport ?? own.protocol };
-  return {
-    host: unbracketed(outboundProxy.host),
-    port: outboundProxy.port ?? null,
-    protocol: outboundProxy.transport ?? transport ?? null,
-  };
+function destination({ target, transport }: InviteOptions): Target | null {
+  const named = targetOf(parseUri(toOctets(target)));
+  return named && { ...named, protocol: transport ?? named.protocol };
 }
