@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -23,7 +24,8 @@ interface Look {
 
 /**
  * Applies each bug to a copy of the tree and lets the simulation look for it; true when it found them all. `isRenewing`: the world in
- * which it was found is written into the patch, where that was another one.
+ * which it was found is written into the patch, where that was another one. One copy serves many bugs: what a patch leaves alone is
+ * compiled once.
  */
 export async function findBugs(names: readonly string[], isRenewing: boolean): Promise<boolean> {
   const all = readdirSync(BUGS)
@@ -33,27 +35,31 @@ export async function findBugs(names: readonly string[], isRenewing: boolean): P
   const left = chosen.values();
   let found = 0;
   const worker = async () => {
-    for (const name of left) if (await find(name, isRenewing)) found++;
+    const copy = mkdtempSync(join(tmpdir(), "voicetill-bug-"));
+    try {
+      for (const part of COPIED) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
+      symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
+      for (const name of left) if (await find(name, copy, isRenewing)) found++;
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
+    }
   };
   await Promise.all(Array.from({ length: availableParallelism() }, worker));
   console.log(`\n${found} of ${chosen.length} hand-made bugs found`);
   return found === chosen.length && chosen.length > 0;
 }
 
-async function find(name: string, isRenewing: boolean): Promise<boolean> {
+async function find(name: string, copy: string, isRenewing: boolean): Promise<boolean> {
   const file = join(BUGS, name);
   const patch = readFileSync(file, "utf8");
   const known = KNOWN.exec(patch)?.[1];
-  const copy = mkdtempSync(join(tmpdir(), "voicetill-bug-"));
   const tell = (word: string, how: string) => console.log(`${word}  ${basename(name, ".patch").padEnd(36)} ${how}`);
+  const applied = await run("git", ["apply", file], copy);
+  if (applied.code !== 0) {
+    tell("MISSED", `the patch does not apply: ${applied.stderr.trim().split("\n")[0] ?? ""}`);
+    return false;
+  }
   try {
-    for (const part of COPIED) cpSync(join(ROOT, part), join(copy, part), { recursive: true });
-    symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
-    const applied = await run("git", ["apply", file], copy);
-    if (applied.code !== 0) {
-      tell("MISSED", `the patch does not apply: ${applied.stderr.trim().split("\n")[0] ?? ""}`);
-      return false;
-    }
     let look: Look | null = null;
     for (const search of known === undefined ? SEARCHES : [known, ...SEARCHES]) {
       look = await simulate(copy, search);
@@ -66,7 +72,8 @@ async function find(name: string, isRenewing: boolean): Promise<boolean> {
     tell("MISSED", look?.last ?? "");
     return false;
   } finally {
-    rmSync(copy, { recursive: true, force: true });
+    const undone = await run("git", ["apply", "--reverse", file], copy);
+    assert.equal(undone.code, 0, undone.stderr);
   }
 }
 
