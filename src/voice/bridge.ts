@@ -1,12 +1,10 @@
 import { sleep } from "#src/kernel/clock.ts";
 import type { RemoteMedia } from "#src/media/index.ts";
-import { type Caller, isReachable, type Target } from "./dial.ts";
+import { type Caller, sendable, type Target } from "./dial.ts";
 import { followReoffers } from "./reoffer.ts";
 import { writeTransferStatus } from "./transfer-status.ts";
 import type { CallDeps } from "./types.ts";
 
-/** The address of whoever holds the call and gives none (RFC 3264 section 8.4). */
-const NOWHERE = "0.0.0.0";
 /** A bridged call is ended after this long: nobody pays for a line that two machines keep open. */
 const LONGEST_BRIDGE_MS = 2 * 3_600_000;
 
@@ -21,10 +19,9 @@ export async function bridge({ session, leg, dialog, signal, joined }: Caller, t
   // The target may hold the call, or move its audio: no further than its first answer could have sent it (S-50). One at a time: what is looked
   // at for long is not to undo what was described after it.
   const update = async (remote: RemoteMedia) => {
-    if (remote.host === NOWHERE || (await isReachable(remote, deps))) target.leg.update(remote);
-    else if (isSentTo(remote)) end();
-    // Who holds the call gets our reports still, wherever he says.
-    else target.leg.update({ ...remote, host: NOWHERE });
+    const sent = await sendable(remote, deps);
+    if (sent) target.leg.update(sent);
+    else end();
   };
   let updated = Promise.resolve();
   followReoffers(target.dialog, { update: (remote) => void (updated = updated.then(() => update(remote)).catch(end)) }, target.local);
@@ -42,9 +39,4 @@ export async function bridge({ session, leg, dialog, signal, joined }: Caller, t
     if (!target.dialog.ended) void target.dialog.bye();
     await target.leg.close();
   }
-}
-
-/** Whether audio is sent there: whoever holds the call gets none. */
-function isSentTo({ direction }: RemoteMedia): boolean {
-  return direction === "sendrecv" || direction === "sendonly";
 }

@@ -219,13 +219,20 @@ test("over TLS our offer has keys beside plain RTP: the answer decides, and what
   assert.match(call.answerSdp ?? "", /m=audio \d+ RTP\/SAVP /);
 });
 
-test("an ACK without a usable answer to our offer ends the call (R-227)", async () => {
+test("an ACK without a usable answer to our offer ends the call, and its session waits again, as after 488 to an offer (R-227)", async () => {
   for (const answer of [null, "nonsense", OFFER.replace("RTP/AVP 0", "RTP/AVP 18")]) {
     const { call, leg, current, closed } = await rig({ offer: null });
     call.acknowledged = Promise.resolve(answer);
     await closed();
-    assert.deepEqual([(await current()).status, leg.remotes, leg.isClosed], ["abandoned", [], true], String(answer));
+    assert.deepEqual([(await current()).status, leg.remotes, leg.isClosed, call.dialog.ended], ["PENDING", [], true, true], String(answer));
   }
+});
+
+test("who hangs up in place of answering our offer has left the payment (R-224, R-227)", async () => {
+  const { call, current, closed } = await rig({ offer: null });
+  call.dialog.hangUp();
+  await closed();
+  assert.equal((await current()).status, "abandoned");
 });
 
 test("a re-INVITE changes the media, one that cannot be done is refused, and one without an offer gets ours (R-226)", async () => {

@@ -105,7 +105,10 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
   }
 }
 
-/** Answers the INVITE and starts the media with the caller; null when no PRACK or ACK came within 64*T1, or the caller gave up before. */
+/**
+ * Answers the INVITE and starts the media with the caller; null when no PRACK or ACK came within 64*T1, the caller gave up before, or what came
+ * answers no offer of ours: he could not be heard.
+ */
 async function answer(
   call: IncomingCall,
   { leg, local, description, remote }: CallMedia,
@@ -133,7 +136,10 @@ async function answer(
       holdTo(agreed.remote, local);
       leg.start(agreed.remote);
       attendant.begin();
-    } else attendant.hangUp();
+    } else if (!dialog.ended) {
+      void dialog.bye();
+      return null;
+    }
   }
   attend(dialog, attendant);
   return dialog;

@@ -13,6 +13,8 @@ import type { CallDeps } from "./types.ts";
 /** How long the target may ring (R-330), wherever it is redirected to. */
 export const RING_MS = 60_000;
 const MOST_REDIRECTIONS = 3;
+/** The address of whoever holds the call and gives none (RFC 3264 section 8.4). */
+const NOWHERE = "0.0.0.0";
 
 /** Why there is no target: values of `transfer_status` (R-321). */
 export type Unanswered = "no_answer" | "busy" | "failed" | "caller_hung_up";
@@ -112,8 +114,9 @@ async function call(
   const startEarly = async (sdp: string, offer: string) => {
     await told;
     const agreed = readAnswer(sdp, offer);
-    if (agreed.kind === "refused" || !(await isReachable(agreed.remote, deps)) || over.signal.aborted) return;
-    leg.start(agreed.remote);
+    const remote = agreed.kind === "agreed" ? await sendable(agreed.remote, deps) : null;
+    if (!remote || over.signal.aborted) return;
+    leg.start(remote);
     media.relayEarlyMedia(leg, caller.leg);
   };
   const invite = () => {
@@ -145,12 +148,13 @@ async function call(
       return invite();
     });
     const agreed = readAnswer(sdp, local.previous ?? "");
-    if (signal.aborted || agreed.kind === "refused" || !(await isReachable(agreed.remote, deps))) {
+    const remote = signal.aborted || agreed.kind === "refused" ? null : await sendable(agreed.remote, deps);
+    if (!remote) {
       await Promise.all([dialog.bye(), leg.close()]);
       return signal.aborted ? "caller_hung_up" : "failed";
     }
     over.abort();
-    leg.start(agreed.remote);
+    leg.start(remote);
     crashPoint("transfer_answered");
     return { leg, dialog, local };
   } catch (error) {
@@ -170,8 +174,22 @@ export async function presentedAs(projectId: string, { projects, database, setti
   return `sip:${ownNumber ?? settings.phoneNumber ?? "anonymous"}@${settings.publicHost}`;
 }
 
+/**
+ * A target's side as far as it may be sent to; null: not at all, where audio of ours is to go. Who holds the call from the first is sent
+ * none, wherever he says: a queue that picks up before it has an agent (RFC 3725).
+ */
+export async function sendable(remote: RemoteMedia, deps: CallDeps): Promise<RemoteMedia | null> {
+  if (remote.host === NOWHERE || (await isReachable(remote, deps))) return remote;
+  return isSentTo(remote) ? null : { ...remote, host: NOWHERE };
+}
+
+/** Whether audio is sent there: whoever holds the call gets none. */
+function isSentTo({ direction }: RemoteMedia): boolean {
+  return direction === "sendrecv" || direction === "sendonly";
+}
+
 /** Whoever answers names where our audio goes: an address that signalling may reach, and no port of another service (S-50). */
-export async function isReachable({ host, port, rtcp }: RemoteMedia, { userAgent, log }: CallDeps): Promise<boolean> {
+async function isReachable({ host, port, rtcp }: RemoteMedia, { userAgent, log }: CallDeps): Promise<boolean> {
   for (const address of [{ host, port }, ...(typeof rtcp === "object" ? [rtcp] : [])]) {
     if (address.port > 1023 && (await userAgent.mayReach(address.host, address.port))) continue;
     log.warn("media_address_not_allowed", { host: address.host, port: address.port });

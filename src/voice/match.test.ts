@@ -60,6 +60,7 @@ test("X-Caller may be a number, a URI or a name-addr (R-213)", async () => {
     "+14155550102",
     "sip:+14155550102@carrier.example;user=phone",
     '"Ada" <sip:+14155550102@carrier.example>',
+    '"Byron, \\"Ada\\"" <sip:+14155550102@carrier.example>',
     "tel:+1-415-555-0102",
     "0014155550102",
     "14155550102",

@@ -221,7 +221,7 @@ class Search {
     const [value, second] = distinct(values);
     if (value === undefined) return this.#miss(rule, null, "not sent");
     if (second !== undefined) return this.#miss(rule, null, "sent several times with different values");
-    return value.includes(",") ? this.#miss(rule, value, "a list of values") : value;
+    return value.replace(QUOTED_NAME, "").includes(",") ? this.#miss(rule, value, "a list of values") : value;
   }
 
   #miss(rule: MatchRule, value: string | null, why: string, readings: string[] = []): null {
@@ -235,6 +235,9 @@ const CODE_MISSES = {
   several: "more than one session waits with this code",
   closed: "too many wrong codes came by this trunk: none is looked at for some minutes",
 } as const;
+
+/** The display name of an address, which may have a comma in it: "Byron, Ada" (RFC 3261 section 25.1). */
+const QUOTED_NAME = /^"(?:[^"\\]|\\.)*"/;
 
 /** Header values that differ, without the white space around them. */
 function distinct(values: readonly string[]): string[] {
