@@ -14,7 +14,7 @@ interface Bucket {
   /** When it is full again after all that was taken here, by the monotonic clock, ms. */
   fullAt: number;
   /** When the shared count last answered. */
-  heardAt: number;
+  answeredAt: number;
   /** Tokens taken here that it has not answered for. */
   behind: number;
 }
@@ -27,14 +27,14 @@ interface Bucket {
 export function writeBehind(counter: RateCounter, clock: Clock): RateCounter {
   const buckets = new Map<string, Bucket>();
 
-  /** What the shared count answered, with the tokens that it does not know of yet. */
-  function heard(name: string, limit: number, count: Count): Count {
-    const bucket = buckets.get(name) ?? { fullAt: 0, heardAt: 0, behind: 0 };
+  /** Keeps what the shared count answered, and returns it with the tokens that it does not know of yet. */
+  function record(name: string, limit: number, count: Count): Count {
+    const bucket = buckets.get(name) ?? { fullAt: 0, answeredAt: 0, behind: 0 };
     buckets.delete(name);
     if (!count.allowed) return count;
     const fullInMs = count.resetMs + (bucket.behind * WINDOW_MS) / limit;
-    bucket.heardAt = clock.monotonic();
-    bucket.fullAt = bucket.heardAt + fullInMs;
+    bucket.answeredAt = clock.monotonic();
+    bucket.fullAt = bucket.answeredAt + fullInMs;
     buckets.set(name, bucket);
     if (buckets.size > MAX_BUCKETS) buckets.delete(buckets.keys().next().value!);
     return countOf(true, fullInMs, limit);
@@ -45,10 +45,10 @@ export function writeBehind(counter: RateCounter, clock: Clock): RateCounter {
     try {
       const counts = await Promise.all(Array.from({ length: tokens }, async () => counter.count(name, limit)));
       bucket.behind -= tokens;
-      heard(name, limit, counts.at(-1)!);
+      record(name, limit, counts.at(-1)!);
       if (bucket.behind > 0) clock.after(GATHER_MS, () => void countBehind(bucket, name, limit));
     } catch {
-      // The next request waits, and hears of it.
+      // The next request waits, and is told.
       buckets.delete(name);
     }
   }
@@ -59,8 +59,8 @@ export function writeBehind(counter: RateCounter, clock: Clock): RateCounter {
       if (most === 0) return await counter.count(name, limit);
       const bucket = buckets.get(name);
       const now = clock.monotonic();
-      if (!bucket || bucket.heardAt + FRESH_MS < now || bucket.behind >= most || tokensIn(bucket.fullAt - now, limit) <= most)
-        return heard(name, limit, await counter.count(name, limit));
+      if (!bucket || bucket.answeredAt + FRESH_MS < now || bucket.behind >= most || tokensIn(bucket.fullAt - now, limit) <= most)
+        return record(name, limit, await counter.count(name, limit));
       if (bucket.behind++ === 0) clock.after(GATHER_MS, () => void countBehind(bucket, name, limit));
       bucket.fullAt = Math.max(bucket.fullAt, now) + WINDOW_MS / limit;
       return countOf(true, bucket.fullAt - now, limit);
