@@ -72,8 +72,8 @@ async function find(name: string, copy: string, isRenewing: boolean): Promise<bo
     tell("MISSED", look?.last ?? "");
     return false;
   } finally {
-    const undone = await run("git", ["apply", "--reverse", file], copy);
-    assert.equal(undone.code, 0, undone.stderr);
+    const reversed = await run("git", ["apply", "--reverse", file], copy);
+    assert.equal(reversed.code, 0, reversed.stderr);
   }
 }
 
