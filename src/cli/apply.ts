@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { applyDocument, type ChangeReport, type RecordingRead } from "#src/projects/index.ts";
-import { readRecording, SoundFault } from "#src/speech/index.ts";
 import { operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 
 const apply = operation({
@@ -46,6 +45,7 @@ function readText(file: string): string {
 
 /** Read where the operator is: the service may be another user's, or elsewhere. */
 async function readSound(path: string): Promise<RecordingRead> {
+  const { readRecording, SoundFault } = await import("#src/speech/index.ts");
   try {
     return { ulaw: Buffer.from(await readRecording(readFileSync(path))).toString("base64") };
   } catch (error) {

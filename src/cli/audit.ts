@@ -1,5 +1,5 @@
 import { OperatorError } from "#src/kernel/errors.ts";
-import { type ChainReport, headText, parseHead, verifyChain } from "#src/platform/index.ts";
+import type { ChainReport } from "#src/platform/index.ts";
 import { limitOf, operation, type Operations, runnerOf } from "./operation.ts";
 import { moment, table } from "./table.ts";
 
@@ -42,12 +42,15 @@ const verify = operation({
   summary: "Checks the log's chain from its first row; with --head, that it still holds what it held when that head was noted.",
   options: { head: { type: "string" } },
   opening: { leavesAudit: true },
-  read({ head }) {
-    const noted = head === undefined ? null : parseHead(head);
-    if (head !== undefined && !noted) throw new OperatorError("--head takes a head as audit verify prints it, POSITION:SEAL.");
+  async read({ head }) {
+    if (head === undefined) return { head: null };
+    const { parseHead } = await import("#src/platform/index.ts");
+    const noted = parseHead(head);
+    if (!noted) throw new OperatorError("--head takes a head as audit verify prints it, POSITION:SEAL.");
     return { head: noted };
   },
   async work({ database, keys }, { head }) {
+    const { headText, verifyChain } = await import("#src/platform/index.ts");
     const report = await verifyChain(database.db, keys.audit, head);
     return { ok: report.fault === null && report.overdue === 0, ...report, head: report.head && headText(report.head) };
   },

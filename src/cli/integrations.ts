@@ -1,6 +1,5 @@
-import { parseCallback } from "#src/checkout/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { type Configuration, configurationFor } from "#src/integrations/index.ts";
+import type { Configuration } from "#src/integrations/index.ts";
 import { formatHostPort } from "#src/kernel/host-port.ts";
 import { MODES } from "#src/kernel/payment.ts";
 import { findProject } from "./find-project.ts";
@@ -18,9 +17,9 @@ const show = operation({
     live: { type: "boolean" },
   },
   takes: 1,
-  read({ gateway, mode = "charge", callback, control = false, live = false }, project: string) {
+  async read({ gateway, mode = "charge", callback, control = false, live = false }, project: string) {
     if (!(MODES as readonly string[]).includes(mode)) throw new OperatorError(`--mode takes ${MODES.join(" or ")}; "${mode}" is neither.`);
-    if (callback !== undefined && !parseCallback(callback))
+    if (callback !== undefined && !(await import("#src/checkout/index.ts")).parseCallback(callback))
       throw new OperatorError(`--callback takes a SIP URI or a number such as +15550001111; ${JSON.stringify(callback)} is neither.`);
     return {
       project,
@@ -35,6 +34,7 @@ const show = operation({
     { projects, database, baseUrl, sip },
     { project: name, gateway: wanted, mode, callback, transfersByControl, environment },
   ): Promise<Configuration & { project: string; environment: string }> {
+    const { configurationFor } = await import("#src/integrations/index.ts");
     const { db } = database;
     const found = findProject(await projects.overview(db), name);
     const own = found.gateways.filter((one) => one.environment === environment).map((one) => one.gateway);

@@ -1,5 +1,6 @@
 import { OperatorError } from "#src/kernel/errors.ts";
-import { ALL_SCOPES, type ApiKey, type NewApiKey, SCOPES } from "#src/projects/index.ts";
+import { ALL_SCOPES, SCOPES } from "#src/kernel/scopes.ts";
+import type { ApiKey, NewApiKey } from "#src/projects/index.ts";
 import { operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 import { facts, moment, table } from "./table.ts";
 

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { addressOf, type Config } from "#src/config/index.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { ChainBrokenError, type Database, type InstallationKeys, sealRows, silentLog } from "#src/platform/index.ts";
-import { type App, createEnds, openModules } from "../app.ts";
+import type { Database, InstallationKeys } from "#src/platform/index.ts";
+import type { App } from "../app.ts";
 
 /** The modules that a command works with: those of the running service, or the same ones opened for the command alone. */
 export type CommandModules = Pick<
@@ -31,6 +31,9 @@ export async function openForCommand(
       `DATA_DIR: there is no installation in ${resolve(config.dataDir)} yet; npm start or voicetill apply makes one.`,
     );
   }
+  // Hundreds of files, which a command that a running service answers does without.
+  const { createEnds, openModules } = await import("../app.ts");
+  const { silentLog } = await import("#src/platform/index.ts");
   const { onEnd, endAll } = createEnds();
   try {
     const modules = await openModules(config, silentLog, onEnd, { migrate: !asItIs });
@@ -50,6 +53,7 @@ export async function openForCommand(
 
 /** What the command wrote: no worker may run for long. */
 async function sealAudit(database: Database, { audit }: InstallationKeys): Promise<void> {
+  const { ChainBrokenError, sealRows } = await import("#src/platform/index.ts");
   await sealRows(database, audit).catch((error: unknown) => {
     // The command has done its work; `audit verify` tells.
     if (!(error instanceof ChainBrokenError)) throw error;

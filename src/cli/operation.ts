@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs, type ParseArgsOptionsConfig } from "node:util";
 import { type Config, readConfig } from "#src/config/index.ts";
-import { OperatorError } from "#src/kernel/errors.ts";
-import { FolderInUse } from "#src/platform/index.ts";
+import { FolderInUse, OperatorError } from "#src/kernel/errors.ts";
 import { requestRunning } from "./control.ts";
 import { isHelped } from "./help.ts";
 import { type CommandModules, type CommandOpening, openForCommand } from "./modules.ts";

@@ -1,11 +1,8 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
 import { formatAmount } from "#src/kernel/money.ts";
-import { attemptsOf } from "#src/payments/index.ts";
 import type { ProjectOverview } from "#src/projects/index.ts";
-import { eraseSession } from "#src/retention/index.ts";
-import { erasedAt, isTerminal, type Session, type Status, STATUSES } from "#src/sessions/index.ts";
-import { findEvent } from "#src/webhooks/index.ts";
+import type { Session, Status } from "#src/sessions/index.ts";
 import { unknownProject } from "./find-project.ts";
 import type { CommandModules } from "./modules.ts";
 import { limitOf, operation, type Operations, runnerOf } from "./operation.ts";
@@ -15,12 +12,12 @@ const list = operation({
   arguments: "[--status S] [--project P] [--limit N]",
   summary: "The newest sessions, 50 unless --limit says otherwise. P: a project's slug, ORGANIZATION/SLUG or id.",
   options: { status: { type: "string" }, project: { type: "string" }, limit: { type: "string" } },
-  read: ({ status, project = null, limit }) => ({ status: statusOf(status), project, limit: limitOf(limit) }),
+  read: async ({ status, project = null, limit }) => ({ status: await statusOf(status), project, limit: limitOf(limit) }),
   async work({ sessions, projects, database }, { project: name, ...filter }) {
     const project = name === null ? null : namedIn(await projects.overview(database.db), name);
     const found = await sessions.list(database.db, { project, ...filter });
-    const slugs = await organizationSlugs({ projects, database });
-    return found.map((session) => listed(session, slugs));
+    const words = await wordsFor({ projects, database });
+    return found.map((session) => listed(session, words));
   },
   show: (rows) =>
     rows.length === 0
@@ -57,9 +54,12 @@ const show = operation({
   read: readId,
   async work(modules, { id }) {
     const { db } = modules.database;
+    const { attemptsOf } = await import("#src/payments/index.ts");
+    const { erasedAt } = await import("#src/sessions/index.ts");
+    const { findEvent } = await import("#src/webhooks/index.ts");
     const session = await find(modules, id);
     return {
-      ...detailed(session, await organizationSlugs(modules)),
+      ...detailed(session, await wordsFor(modules)),
       erased_at: await erasedAt(db, id),
       attempts: await attemptsOf(db, id),
       webhook: await findEvent(db, id),
@@ -126,7 +126,7 @@ const cancel = operation({
   async work(modules, { id }) {
     const { organizationId, environment } = await find(modules, id);
     const result = await modules.sessions.cancel(id, { organizationId, environment }, "operator", "command");
-    if (result.kind === "cancelled") return listed(result.session, await organizationSlugs(modules));
+    if (result.kind === "cancelled") return listed(result.session, await wordsFor(modules));
     const why = result.kind === "missing" ? "it is gone" : result.phase === null ? `status: ${result.status}` : "payment in progress";
     throw new OperatorError(`Session ${id} cannot be cancelled (${why}).`);
   },
@@ -140,6 +140,8 @@ const erase = operation({
   takes: 1,
   read: readId,
   async work({ database }, { id }) {
+    const { eraseSession } = await import("#src/retention/index.ts");
+    const { erasedAt } = await import("#src/sessions/index.ts");
     const found = await eraseSession(database, id);
     if (found === "missing") throw new OperatorError(`There is no session ${id}.`);
     if (found === "open") throw new OperatorError(`Session ${id} has not ended: cancel it first, or erase it when it has.`);
@@ -162,14 +164,20 @@ async function find({ sessions, database }: CommandModules, id: string): Promise
   return session;
 }
 
-type Slugs = ReadonlyMap<string, string>;
-
-/** Organisations' slugs by their ids: a project's own slug may be another organisation's too. */
-async function organizationSlugs({ projects, database }: Pick<CommandModules, "projects" | "database">): Promise<Slugs> {
-  return new Map((await projects.overview(database.db)).map(({ organizationId, organization }) => [organizationId, organization]));
+/** What a session is told with, besides its row. */
+interface Words {
+  /** Organisations' slugs by their ids: a project's own slug may be another organisation's too. */
+  slugs: ReadonlyMap<string, string>;
+  isTerminal: (status: Status) => boolean;
 }
 
-function listed(session: Session, slugs: Slugs) {
+async function wordsFor({ projects, database }: Pick<CommandModules, "projects" | "database">): Promise<Words> {
+  const { isTerminal } = await import("#src/sessions/index.ts");
+  const overview = await projects.overview(database.db);
+  return { slugs: new Map(overview.map(({ organizationId, organization }) => [organizationId, organization])), isTerminal };
+}
+
+function listed(session: Session, { slugs, isTerminal }: Words) {
   return {
     session_id: session.id,
     organization: slugs.get(session.organizationId) ?? null,
@@ -188,9 +196,9 @@ function listed(session: Session, slugs: Slugs) {
   };
 }
 
-function detailed(session: Session, slugs: Slugs) {
+function detailed(session: Session, words: Words) {
   return {
-    ...listed(session, slugs),
+    ...listed(session, words),
     error: session.errorCode === null ? null : { code: session.errorCode, message: session.errorMessage },
     card: session.cardLast4 === null ? null : `${session.cardBrand ?? ""} ${session.cardLast4}`.trim(),
     description: session.description,
@@ -206,8 +214,9 @@ function detailed(session: Session, slugs: Slugs) {
   };
 }
 
-function statusOf(text: string | undefined): Status | null {
+async function statusOf(text: string | undefined): Promise<Status | null> {
   if (text === undefined) return null;
+  const { STATUSES } = await import("#src/sessions/index.ts");
   const status = STATUSES.find((one) => one.toLowerCase() === text.toLowerCase());
   if (!status) throw new OperatorError(`--status takes ${STATUSES.join(", ")}; "${text}" is none of them.`);
   return status;

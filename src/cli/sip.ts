@@ -1,6 +1,4 @@
 import { OperatorError } from "#src/kernel/errors.ts";
-import { audit } from "#src/platform/index.ts";
-import { askForSipTrace, LONGEST_TRACE_MINUTES } from "#src/roles/sip-trace.ts";
 import { countOf, operation, type Operations, runnerOf } from "./operation.ts";
 
 const DEFAULT_MINUTES = 10;
@@ -9,11 +7,14 @@ const trace = operation({
   arguments: "[--minutes N | --off]",
   summary: `Writes the SIP messages of all calls into a file in the data folder of each process that takes calls: for ${DEFAULT_MINUTES} minutes, or N, or no longer. Passwords, keypad digits, media keys and sessions' memory are left out.`,
   options: { minutes: { type: "string" }, off: { type: "boolean" } },
-  read({ minutes, off = false }) {
+  async read({ minutes, off = false }) {
     if (off && minutes !== undefined) throw new OperatorError("sip trace takes one of --minutes and --off.");
+    const { LONGEST_TRACE_MINUTES } = await import("#src/roles/sip-trace.ts");
     return { minutes: off ? 0 : countOf("minutes", minutes, DEFAULT_MINUTES, LONGEST_TRACE_MINUTES) };
   },
   async work({ database }, { minutes }) {
+    const { audit } = await import("#src/platform/index.ts");
+    const { askForSipTrace } = await import("#src/roles/sip-trace.ts");
     await database.transaction(async (tx) => {
       const action = minutes > 0 ? "sip_trace.begin" : "sip_trace.end";
       await audit(tx, { actor: "operator", source: "command", action, object: "sip", details: { minutes } });

@@ -1,8 +1,6 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { formatAmount } from "#src/kernel/money.ts";
-import { type AttemptView, closeEntry, needsOperator } from "#src/payments/index.ts";
-import { listNumberCallbacks } from "#src/sessions/index.ts";
-import { listUnmatched } from "#src/voice/index.ts";
+import type { AttemptView } from "#src/payments/index.ts";
 import { limitOf, operation, type Operations, runnerOf, type Sent } from "./operation.ts";
 import { moment, table } from "./table.ts";
 
@@ -12,15 +10,20 @@ const list = operation({
     "What fits nothing: calls that no session matched, rule by rule, payments whose outcome or refund somebody must look into, and callbacks by number where no trunk dials them.",
   options: { limit: { type: "string" } },
   read: ({ limit }) => ({ limit: limitOf(limit, 20) }),
-  work: async ({ database, trunks }, { limit }) => ({
-    calls: await listUnmatched(database.db, limit),
-    payments: (await needsOperator(database.db, limit)).map((attempt) => ({
-      ...attempt,
-      amount: formatAmount(attempt.amount_minor, attempt.currency),
-      todo: todoOf(attempt),
-    })),
-    callbacks: trunks.outbound === null ? await listNumberCallbacks(database.db, limit) : [],
-  }),
+  async work({ database, trunks }, { limit }) {
+    const { needsOperator } = await import("#src/payments/index.ts");
+    const { listNumberCallbacks } = await import("#src/sessions/index.ts");
+    const { listUnmatched } = await import("#src/voice/index.ts");
+    return {
+      calls: await listUnmatched(database.db, limit),
+      payments: (await needsOperator(database.db, limit)).map((attempt) => ({
+        ...attempt,
+        amount: formatAmount(attempt.amount_minor, attempt.currency),
+        todo: todoOf(attempt),
+      })),
+      callbacks: trunks.outbound === null ? await listNumberCallbacks(database.db, limit) : [],
+    };
+  },
   show({ calls, payments, callbacks }) {
     const told = calls.map(({ at, source, call_id, misses }) => {
       const rules = misses.map(({ rule, value, why, readings }) => {
@@ -69,6 +72,7 @@ const close = operation({
   takes: 1,
   read: (_, reference: string) => ({ reference }),
   async work({ database }, { reference }) {
+    const { closeEntry } = await import("#src/payments/index.ts");
     const closed = await closeEntry(database, reference);
     if (typeof closed === "string") throw new OperatorError(NOT_CLOSED[closed](reference));
     return { ...closed, amount: formatAmount(closed.amount_minor, closed.currency), todo: todoOf(closed) };

@@ -1,7 +1,7 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { parseUuid } from "#src/kernel/ids.ts";
 import type { Environment } from "#src/kernel/payment.ts";
-import { type EventFilter, findEvent, listEvents } from "#src/webhooks/index.ts";
+import type { EventFilter } from "#src/webhooks/index.ts";
 import { findProject } from "./find-project.ts";
 import { limitOf, operation, type Operations, runnerOf } from "./operation.ts";
 import { moment, table } from "./table.ts";
@@ -18,7 +18,10 @@ const list = operation({
     if (more.length > 0) throw new OperatorError("webhooks list takes one of --failed, --pending, --dead.");
     return { filter: filter ?? "all", limit: limitOf(values.limit) };
   },
-  work: ({ database }, { filter, limit }) => listEvents(database.db, filter, limit),
+  async work({ database }, { filter, limit }) {
+    const { listEvents } = await import("#src/webhooks/index.ts");
+    return await listEvents(database.db, filter, limit);
+  },
   show: (events) =>
     events.length === 0
       ? "There are no such webhooks."
@@ -45,6 +48,7 @@ const resend = operation({
   takes: "some",
   read: (_, ...names: string[]) => ({ ids: names.map((text) => parseUuid(text) ?? text) }),
   async work({ database, webhooks }, { ids }) {
+    const { findEvent } = await import("#src/webhooks/index.ts");
     // All of them are looked at before the first is sent.
     const found = [];
     for (const id of ids) {

@@ -1,6 +1,5 @@
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type GatewayName, GATEWAYS } from "#src/kernel/payment.ts";
-import { loaderSnippet } from "#src/widget/index.ts";
 import { findProject } from "./find-project.ts";
 import { operation, type Operations, runnerOf } from "./operation.ts";
 
@@ -15,6 +14,7 @@ const preview = operation({
   opening: { leavesAudit: true },
   read: (_, name: string) => ({ name }),
   async work({ database, projects, checkout, sessions, baseUrl }, { name }) {
+    const { loaderSnippet } = await import("#src/widget/index.ts");
     const { id: project, organizationId, gateways } = findProject(await projects.overview(database.db), name);
     // Where the project has no sandbox credentials of its own, the simulator of any gateway serves.
     const gateway: GatewayName = gateways.find(({ environment }) => environment === "test")?.gateway ?? GATEWAYS[0];

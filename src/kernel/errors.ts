@@ -62,3 +62,10 @@ export class OperatorError extends Error {
     this.name = "OperatorError";
   }
 }
+
+/** Another process has the data folder, a command perhaps, which ends soon. */
+export class FolderInUse extends OperatorError {
+  constructor(root: string, cause: unknown) {
+    super(`DATA_DIR: the folder ${root} is in use by another voicetill process: the service that runs already, or a command.`, { cause });
+  }
+}

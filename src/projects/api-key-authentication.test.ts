@@ -3,9 +3,10 @@ import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { CompiledQuery } from "kysely";
 import { systemRandom } from "#src/kernel/random.ts";
+import { SCOPES } from "#src/kernel/scopes.ts";
 import type { Database, Db } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
-import { authenticate, createKeyDigest, newApiKey, SCOPES, visibleParts } from "./api-key-authentication.ts";
+import { authenticate, createKeyDigest, newApiKey, visibleParts } from "./api-key-authentication.ts";
 
 const digestOf = createKeyDigest(new Uint8Array(32).fill(5));
 let database: Database;

@@ -8,13 +8,6 @@ import { type Db, statement, type Tables } from "#src/platform/index.ts";
 
 /** API keys: `svc_test_` or `svc_live_` and 32 of A-Z a-z 0-9, about 190 bits (docs/interface.md, Authentication; S-30). */
 
-/** What a key may do; a key made without a choice has all (R-044). */
-export const SCOPES = ["sessions:create", "sessions:read", "sessions:cancel", "widget:create", "projects:read"] as const;
-
-/** What a key that stands in a voice platform's settings needs, and all it should have: the tools of /integrations, which `sessions:create` opens too. */
-export const INTEGRATION_SCOPE = "integrations:use";
-export const ALL_SCOPES = [...SCOPES, INTEGRATION_SCOPE] as const;
-
 /** As long as every digest. */
 const NO_DIGEST = new Uint8Array(32);
 

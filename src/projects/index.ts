@@ -22,7 +22,6 @@ import { createVault } from "./vault.ts";
 export type { RecordingRead } from "./apply/apply.ts";
 export { CommandFault };
 export { isWebhookSecret } from "./webhook-secret.ts";
-export { ALL_SCOPES, INTEGRATION_SCOPE, SCOPES } from "./api-key-authentication.ts";
 export type {
   ApiKey,
   ChangeReport,

@@ -1,7 +1,8 @@
 import type { Random } from "#src/kernel/random.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import { audit, type Database } from "#src/platform/index.ts";
-import { SCOPES, starterKey, visibleParts } from "./api-key-authentication.ts";
+import { SCOPES } from "#src/kernel/scopes.ts";
+import { starterKey, visibleParts } from "./api-key-authentication.ts";
 
 /** What an embedded installation shows in its banner: a project to try, and a test key for it. */
 export interface Starter {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { App } from "../../app.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
-import { INTEGRATION_SCOPE } from "#src/projects/index.ts";
+import { INTEGRATION_SCOPE } from "#src/kernel/scopes.ts";
 
 /** The ways in: a merchant's server by the API, or one of the two voice platforms by its tool. */
 export const VIAS = ["api", "alpha", "beta"] as const;

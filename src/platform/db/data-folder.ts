@@ -1,15 +1,8 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { OperatorError } from "#src/kernel/errors.ts";
+import { FolderInUse, OperatorError } from "#src/kernel/errors.ts";
 import { makeFolder } from "../make-folder.ts";
-
-/** Another process has the folder, a command perhaps, which ends soon. */
-export class FolderInUse extends OperatorError {
-  constructor(root: string, cause: unknown) {
-    super(`DATA_DIR: the folder ${root} is in use by another voicetill process: the service that runs already, or a command.`, { cause });
-  }
-}
 
 interface DataFolder {
   /** Where PGlite keeps its files. */

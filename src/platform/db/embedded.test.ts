@@ -8,7 +8,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { after, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { FolderInUse, takeDataFolder, whyNotOpened } from "./data-folder.ts";
+import { FolderInUse } from "#src/kernel/errors.ts";
+import { takeDataFolder, whyNotOpened } from "./data-folder.ts";
 import { initdb } from "./initdb.ts";
 import { openDatabase } from "./open.ts";
 

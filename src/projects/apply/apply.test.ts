@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Database } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
-import { SCOPES } from "../api-key-authentication.ts";
+import { SCOPES } from "#src/kernel/scopes.ts";
 import { readVoice } from "../settings.ts";
 import { cardWorks, testProjects } from "../testing.ts";
 import { recordingsOf } from "./document.ts";

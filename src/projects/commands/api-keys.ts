@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { sql } from "kysely";
-import { modeOfApiKey, newApiKey, SCOPES, visibleParts } from "../api-key-authentication.ts";
+import { SCOPES } from "#src/kernel/scopes.ts";
+import { modeOfApiKey, newApiKey, visibleParts } from "../api-key-authentication.ts";
 import { type Change, CommandFault, note, type OrganizationKey } from "./change.ts";
 import type { ApiKeyValues } from "./shapes.ts";
 

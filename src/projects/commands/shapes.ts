@@ -8,7 +8,8 @@ import { GATEWAYS, type Environment, type GatewayName } from "#src/kernel/paymen
 import { parseE164 } from "#src/kernel/phone.ts";
 import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
 import { CommandFault, type Path } from "./change.ts";
-import { ALL_SCOPES, modeOfApiKey } from "../api-key-authentication.ts";
+import { ALL_SCOPES } from "#src/kernel/scopes.ts";
+import { modeOfApiKey } from "../api-key-authentication.ts";
 import { isWebhookSecret } from "../webhook-secret.ts";
 import { acceptedBrands, inWords, quoted, voiceBlock, widgetBlock } from "../settings.ts";
 
