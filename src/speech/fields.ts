@@ -215,10 +215,40 @@ const CARDS = spokenDigits(cardRule(LENGTHS.number));
 const isCard = ({ digits, words }: ScoredDigits): boolean =>
   isCompleteNumber(Cell.from(digits)) && hasRegularPairs(withoutPrelude(words), PRINTED_GROUPS.get(digits.length) ?? []);
 
+/** What is heard in one voice. */
+interface Voice {
+  factor: number;
+  samples: Float32Array;
+  best: ScoredDigits | null;
+  /** By how much it leads all others of its length; null until that is decoded. */
+  lead: number | null;
+}
+
+/** How many of its opinions take a number. */
+const CONFIRMED = 3;
+
 /**
- * A whole card number, decoded by its length and first digits: where that makes a valid number, nine of ten wrong ones are found. It counts when two of
- * three second opinions confirm it: the decoding that followed the speech, the sound in another speaker's voice, and that no other digits
- * of its length are nearly as likely.
+ * The one card's number that voices hear, and how many opinions confirm it: these voices, the decoding that followed the speech, and that
+ * in one of them no other digits of its length are nearly as likely. Null when none hears one, or one hears another.
+ */
+function cardIn(voices: readonly Voice[], free: readonly number[]): { digits: number[]; heardIn: Voice[]; opinions: number } | null {
+  // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.
+  const heardIn = voices.filter(({ best }) => best && isCard(best) && free.length >= best.digits.length - 1);
+  const digits = heardIn[0]?.best?.digits;
+  if (!digits || !heardIn.every(({ best }) => isSame(digits, best?.digits ?? null))) return null;
+  const isFollowed = isSame(digits, free);
+  const isLeading = heardIn.some(({ lead }) => lead !== null && lead >= LEAST_LEAD_CARD);
+  return { digits, heardIn, opinions: heardIn.length + Number(isFollowed) + Number(isLeading) };
+}
+
+/** How well a voice fits what was said: people's mouths differ, and so does the voice in which their words are likeliest. */
+const fitOf = ({ best, samples }: Voice): number => (best ? best.score / samples.length : -Infinity);
+
+/**
+ * A whole card number, decoded by its length and first digits: where that makes a valid number, nine of ten wrong ones are found. It counts
+ * when three opinions confirm it and no voice that was asked hears another. Most are heard alike in the caller's own voice, in that of a
+ * smaller person and by the decoding that followed the speech, or in two of these while no other digits of its length are nearly as likely.
+ * Where that leaves doubt, a larger person's voice is asked, and a still smaller or larger one's where that way the words become likelier.
  */
 const understandNumber: Understand = (decoders, utterance, options) => {
   const { batch, aside } = decoders;
@@ -228,20 +258,46 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   if (options.have > 0 || !free || count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT)
     return understandDigits(LENGTHS.number)(decoders, utterance, options);
 
-  const isLeading = (best: ScoredDigits) => leadOf(batch, samples, best, [best.digits.length]) >= LEAST_LEAD_CARD;
+  const leadOfCard = (voice: Float32Array, best: ScoredDigits) => leadOf(batch, voice, best, [best.digits.length]);
   if (line !== "bad" && OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
     const again = scoreDigits(batch, samples, FREE_DIGITS);
-    if (again && isSame(again.digits, free)) return digitsResult(free, true, isLeading(again));
+    if (again && isSame(again.digits, free)) return digitsResult(free, true, leadOfCard(samples, again) >= LEAST_LEAD_CARD);
   }
-  const repeated = aside("batch", CARDS, warp(samples, SMALLER_SPEAKER));
-  const best = scoreDigits(batch, samples, CARDS);
-  if (!best) return NOTHING;
-  const { digits } = best;
-  // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.
-  if (line === "bad" || !isCard(best) || count < digits.length - 1) return digitsResult(digits, true, false);
-  const isFollowed = isSame(digits, free);
-  const isRepeated = isSame(digits, withDigits(repeated())?.digits ?? null);
-  return digitsResult(digits, true, (isFollowed && isRepeated) || ((isFollowed || isRepeated) && isLeading(best)));
+  const hear = (factor: number) => {
+    const voice = warp(samples, factor);
+    const outcome = aside("batch", CARDS, voice);
+    return (): Voice => ({ factor, samples: voice, best: withDigits(outcome()), lead: null });
+  };
+  const measure = (voice: Voice | undefined) => {
+    if (voice?.best) voice.lead = leadOfCard(voice.samples, voice.best);
+  };
+  const smaller = hear(SMALLER_SPEAKER);
+  const own: Voice = { factor: 1, samples, best: scoreDigits(batch, samples, CARDS), lead: null };
+  const doubt = own.best ? digitsResult(own.best.digits, true, false) : NOTHING;
+  if (line === "bad") return doubt;
+
+  const voices = [own, smaller()];
+  let card = cardIn(voices, free);
+  if (card?.opinions === CONFIRMED - 1 && card.heardIn[0] === own) {
+    measure(own);
+    card = cardIn(voices, free);
+  }
+  if (!card || card.opinions < CONFIRMED) {
+    const larger = hear(LARGER_SPEAKER);
+    measure(card?.heardIn.find(({ lead }) => lead === null));
+    voices.push(larger());
+    card = cardIn(voices, free);
+  }
+  const unmeasured = card?.heardIn.find(({ lead }) => lead === null);
+  // No decoding in vain: a voice and a lead add two opinions, a voice alone one.
+  if (card && card.opinions < CONFIRMED && (unmeasured || card.opinions === CONFIRMED - 1)) {
+    const [fitting = own] = voices.toSorted((a, b) => fitOf(b) - fitOf(a));
+    const further = fitting === own ? null : hear(fitting.factor ** 2);
+    measure(unmeasured);
+    if (further) voices.push(further());
+    card = cardIn(voices, free);
+  }
+  return card && card.opinions >= CONFIRMED ? digitsResult(card.digits, true, true) : doubt;
 };
 
 /** How each question's answer is understood. */

@@ -54,6 +54,14 @@ test("a fifteen digit number is heard exactly", () => {
   ]);
 });
 
+test("a number that the caller's own voice leaves in doubt counts where those of larger and smaller people confirm it (R-229)", () => {
+  const doubles = "double two double two, double two two nine, double nine double eight, oh four five one";
+  const pairs = "fifty two twenty nine, fifty one oh four, forty twenty eight, eighty seven oh four";
+  const around = { beforeMs: 1_500, afterMs: 3_000 };
+  assert.deepEqual(recognise("number", doubles, { ...SPEAKERS[5], ...around }), [digits("2222222999880451", WHOLE)]);
+  assert.deepEqual(recognise("number", pairs, { ...SPEAKERS[6], ...around }), [digits("5229510440288704", WHOLE)]);
+});
+
 test("a number that begins as those of fifteen digits do is not heard as one of sixteen (R-229)", () => {
   const spoken = "the number is three four nine eight, four seven eight five nine zero, one one eight nine six";
   assert.deepEqual(recognise("number", spoken, { ...SPEAKERS[8], beforeMs: 1_500, afterMs: 3_000 }), [digits("349847859011896", WHOLE)]);
