@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
-import { availableParallelism, constants, setPriority } from "node:os";
+import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
@@ -43,8 +43,6 @@ interface Leg {
   missing: string | null;
   command: string[];
   env?: Record<string, string>;
-  /** No clock matters to it: it runs beside the other legs, at the lowest priority, and what it printed follows theirs. */
-  isBeside?: true;
 }
 
 const node = process.execPath;
@@ -57,7 +55,7 @@ const nodeTest = (files: string[], options: Omit<RunOptions, "files"> = {}) => [
 ];
 
 const postgres = await reachablePostgres();
-/** Keeps every core busy, in virtual time: beside the other legs, on what they leave. */
+/** By itself: it keeps every core busy. */
 const simulation = ["test/prove.test.ts"];
 const speech = globSync("src/speech/*.test.ts").sort();
 const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphone/**/*.test.ts", "test/*.test.ts"], {
@@ -114,7 +112,6 @@ const LEGS: Leg[] = [
     what: "payments simulated, every race and fault; hand-made bugs that it must find",
     missing: null,
     command: nodeTest(simulation),
-    isBeside: true,
   },
   {
     name: "postgres",
@@ -168,25 +165,13 @@ const PEERS = [
   },
 ];
 
-function run(leg: Leg, stdio: "inherit" | "pipe" = "inherit") {
+function run(leg: Leg): Promise<boolean> {
   const [command = "", ...args] = leg.command;
-  const child = spawn(command, args, { stdio: ["inherit", stdio, stdio], env: { ...process.env, ...leg.env } });
-  const printed: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk: Buffer) => printed.push(chunk));
-  const started = performance.now();
-  const ended = new Promise<Result>((resolve) => {
-    const end = (isPassed: boolean) =>
-      resolve({ leg, result: isPassed ? "passed" : "failed", seconds: Math.round((performance.now() - started) / 1000) });
-    child.on("error", () => end(false));
-    child.on("close", (code) => end(code === 0));
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: "inherit", env: { ...process.env, ...leg.env } });
+    child.on("error", () => resolve(false));
+    child.on("exit", (code) => resolve(code === 0));
   });
-  return { child, printed, ended };
-}
-
-interface Result {
-  leg: Leg;
-  result: "passed" | "failed" | "left out";
-  seconds: number;
 }
 
 const chosen = process.argv.slice(2);
@@ -201,34 +186,17 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 
-const legs = LEGS.filter((leg) => chosen.length === 0 || chosen.includes(leg.name));
-const beside = legs.length > 1 ? legs.find(({ isBeside }) => isBeside) : undefined;
-let besideRun: ReturnType<typeof run> | null = null;
-function beginBeside(leg: Leg): ReturnType<typeof run> {
-  const begun = run(leg, "pipe");
-  if (begun.child.pid !== undefined) setPriority(begun.child.pid, constants.priority.PRIORITY_LOW);
-  return begun;
-}
-
-const results: Result[] = [];
-let isIllTyped = false;
-for (const leg of legs.filter((one) => one !== beside)) {
+const results: { leg: Leg; result: "passed" | "failed" | "left out"; seconds: number }[] = [];
+for (const leg of LEGS.filter((leg) => chosen.length === 0 || chosen.includes(leg.name))) {
   if (leg.missing) {
     results.push({ leg, result: "left out", seconds: 0 });
     continue;
   }
-  if (beside && leg.name !== "types") besideRun ??= beginBeside(beside);
   console.log(`\n--- ${leg.name}: ${leg.what}`);
-  const result = await run(leg).ended;
-  results.push(result);
-  isIllTyped = leg.name === "types" && result.result === "failed";
-  if (isIllTyped) break;
-}
-if (beside && !isIllTyped) {
-  const { ended, printed } = besideRun ?? beginBeside(beside);
-  console.log(`\n--- ${beside.name}: ${beside.what}`);
-  results.push(await ended);
-  process.stdout.write(Buffer.concat(printed));
+  const started = performance.now();
+  const passed = await run(leg);
+  results.push({ leg, result: passed ? "passed" : "failed", seconds: Math.round((performance.now() - started) / 1000) });
+  if (!passed && ["types"].includes(leg.name)) break;
 }
 
 console.log("\n--- summary");
