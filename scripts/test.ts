@@ -8,7 +8,6 @@ import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import type { RunOptions } from "./run-tests.ts";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 
@@ -47,12 +46,7 @@ interface Leg {
 
 const node = process.execPath;
 const bin = (name: string) => `node_modules/.bin/${name}`;
-const nodeTest = (files: string[], options: Omit<RunOptions, "files"> = {}) => [
-  node,
-  "--disable-warning=ExperimentalWarning",
-  "scripts/run-tests.ts",
-  JSON.stringify({ files, ...options } satisfies RunOptions),
-];
+const nodeTest = (files: string[], ...flags: string[]) => [node, "--disable-warning=ExperimentalWarning", "--test", ...flags, ...files];
 
 const postgres = await reachablePostgres();
 /** By itself: it keeps every core busy. */
@@ -60,38 +54,28 @@ const simulation = ["test/prove.test.ts"];
 const speech = globSync("src/speech/*.test.ts").sort();
 const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphone/**/*.test.ts", "test/*.test.ts"], {
   exclude: [...simulation, ...speech],
-})
-  // Backwards: the simulators' short ones are left for the end, and no long one of test/.
-  .sort()
-  .toReversed();
+}).sort();
 /** Most files are over before V8's optimising of PGlite's program has paid for itself; the recogniser's programs run long enough. */
-const UNOPTIMISED = ["--liftoff-only"];
+const UNOPTIMISED = "--liftoff-only";
 const onDatabase = globSync(
   ["src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts", "src/voice/statements.test.ts"],
   // What takes long there and is the same on any database.
   { exclude: ["src/platform/db/embedded.test.ts", "src/api/openapi/page.test.ts"] },
 ).sort();
-/** Those that take minutes begin first, the longest before the others, so that none of them is left alone at the end. */
-const LONG_JOURNEYS = "calls demo kill widget cluster crash every-gateway transfer-back authorizenet operator commands".split(" ");
+/** Those that take minutes begin first, so that none of them is left alone at the end. */
+const LONG_JOURNEYS = "calls demo kill widget crash every-gateway transfer-back authorizenet operator commands".split(" ");
 const journeyOf = (file: string) => basename(file, ".test.ts");
-function rankOf(file: string): number {
-  const rank = LONG_JOURNEYS.indexOf(journeyOf(file));
-  return rank === -1 ? LONG_JOURNEYS.length : rank;
-}
-const journeys = globSync("test/journeys/*.test.ts").sort((a, b) => rankOf(a) - rankOf(b));
+const journeys = globSync("test/journeys/*.test.ts").sort(
+  (a, b) => Number(LONG_JOURNEYS.includes(journeyOf(b))) - Number(LONG_JOURNEYS.includes(journeyOf(a))),
+);
 /** What the database has no part in: card forms, gateways, telephones, examples. Once, on PGlite, is enough. */
 const onAnyDatabase =
   "authorizenet closed demo every-gateway examples flood mcp memory operator peers recogniser transfer-back voices widget".split(" ");
 const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(journeyOf(file)));
-/** One more than there are cores, because some always wait. */
-const UNIT = { concurrency: availableParallelism() + 1, timeout: 300_000 };
-/** Journeys mostly wait: for callers, prompts and time-outs. A test that was given up after its time may leave what never ends: its file ends all the same. */
-const JOURNEY = {
-  concurrency: availableParallelism() + 2,
-  globalSetupPath: "test/journeys/render-prompts.ts",
-  timeout: 400_000,
-  forceExit: true,
-};
+/** A test that was given up after its time may leave what never ends: its file ends all the same. */
+const JOURNEY = ["--test-global-setup=test/journeys/render-prompts.ts", "--test-timeout=400000", "--test-force-exit"];
+/** One more than there are cores, because some always wait; journeys mostly do: for callers, prompts and time-outs. */
+const concurrency = (more: number) => `--test-concurrency=${availableParallelism() + more}`;
 const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";
 
 const LEGS: Leg[] = [
@@ -103,10 +87,10 @@ const LEGS: Leg[] = [
     name: "unit",
     what: "unit tests on PGlite",
     missing: null,
-    command: nodeTest(units, { ...UNIT, execArgv: UNOPTIMISED }),
+    command: nodeTest(units, UNOPTIMISED, concurrency(1), "--test-timeout=300000"),
     env: { TEST_DATABASE_URL: "" },
   },
-  { name: "speech", what: "recogniser and voices", missing: null, command: nodeTest(speech, UNIT) },
+  { name: "speech", what: "recogniser and voices", missing: null, command: nodeTest(speech, concurrency(1), "--test-timeout=300000") },
   {
     name: "simulation",
     what: "payments simulated, every race and fault; hand-made bugs that it must find",
@@ -117,21 +101,21 @@ const LEGS: Leg[] = [
     name: "postgres",
     what: "the same database tests on PostgreSQL",
     missing: noPostgres,
-    command: nodeTest(onDatabase, UNIT),
+    command: nodeTest(onDatabase, concurrency(1), "--test-timeout=300000"),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
   {
     name: "journeys",
     what: "journeys on PGlite",
     missing: null,
-    command: nodeTest(journeys, JOURNEY),
+    command: nodeTest(journeys, concurrency(2), ...JOURNEY),
     env: { TEST_DATABASE_URL: "" },
   },
   {
     name: "journeys-postgres",
     what: "journeys on PostgreSQL, where the database matters",
     missing: noPostgres,
-    command: nodeTest(journeysOnPostgres, JOURNEY),
+    command: nodeTest(journeysOnPostgres, concurrency(2), ...JOURNEY),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
 ];
