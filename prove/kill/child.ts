@@ -21,11 +21,7 @@ export interface Child {
 
 /** Starts a command of the program. `onLine` is given everything else that it writes. */
 export function start(args: string[], env: Record<string, string>, onLine: (line: string) => void): Child {
-  // None lives long enough for V8's optimising of PGlite's program to pay for itself.
-  const child = spawn(process.execPath, ["--liftoff-only", PROGRAM, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   const ended = new Promise<Ended>((resolve) => {
     child.once("close", (code, signal) => resolve({ code, signal }));
     child.once("error", () => resolve({ code: null, signal: null }));

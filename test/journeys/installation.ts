@@ -146,14 +146,8 @@ export async function serve(env: Record<string, string>): Promise<Serving> {
   };
 }
 
-/** A service whose callers only key is over before V8's optimising of PGlite's program has paid for itself. */
-const flagsOf = ({ SPEECH }: Record<string, string>): string[] => (SPEECH === "off" ? ["--liftoff-only"] : []);
-
 function start(args: string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [...flagsOf(env), PROGRAM, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
   // A test that was given up leaves nothing behind.
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);
