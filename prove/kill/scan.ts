@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { errorCode } from "#src/kernel/errors.ts";
 
 /** Looks for card numbers where none may be (I8). */
 
@@ -22,11 +23,17 @@ function formsOf(digits: string): readonly Buffer[] {
 
 export type SearchedText = readonly [where: string, bytes: Buffer];
 
+/** All files in the folder and below, but for those that are renamed or deleted while they are read. */
 export function filesBelow(folder: string): SearchedText[] {
-  return readdirSync(folder, { recursive: true, encoding: "utf8" })
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile())
-    .map((path) => [path.slice(folder.length + 1), readFileSync(path)] as const);
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).flatMap((name) => {
+    try {
+      const path = join(folder, name);
+      return statSync(path).isFile() ? [[name, readFileSync(path)] as const] : [];
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return [];
+      throw error;
+    }
+  });
 }
 
 /** Where any of the cards stands: all of them as they are, the `thorough` ones in every other form too. */
