@@ -111,6 +111,7 @@ test("a command whose output cannot be written says so and fails", { skip: !exis
 test("the version is told", async () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
   assert.deepEqual(await run(["--version"]), { status: 0, stdout: `${version}\n`, stderr: "" });
+  assert.deepEqual(await run(["--version", "--json"]), { status: 0, stdout: `{"version":"${version}"}\n`, stderr: "" });
 });
 
 test("a bad setting is named, and so is a command that does not exist", async () => {
