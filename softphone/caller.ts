@@ -91,8 +91,11 @@ export interface Telephone {
   close(): Promise<void>;
 }
 
-/** `host`: the address of this machine that it listens at and calls from. */
-export async function openTelephone(cacheDir: string, host: string = "127.0.0.1"): Promise<Telephone> {
+/**
+ * `host`: the address of this machine that it listens at and calls from. `onMissing`: called for each prompt of the service that is not in the
+ * folder; until all are rendered nobody is called.
+ */
+export async function openTelephone(cacheDir: string, host: string = "127.0.0.1", onMissing: () => void = () => {}): Promise<Telephone> {
   let onCall: ((call: IncomingCall) => void) | null = null;
   const media = createMediaEngine({
     bindHost: host,
@@ -112,7 +115,7 @@ export async function openTelephone(cacheDir: string, host: string = "127.0.0.1"
     trunks: ["127.0.0.0/8", "::1/128"],
     onInvite: (call) => (onCall ? onCall(call) : call.reject(480)),
   });
-  const voice = createSynthesiser({ cacheDir });
+  const voice = createSynthesiser({ cacheDir, onMissing });
   // A man's voice, to be told from the service's; nothing he says is kept: it may be a card number.
   const own = createSynthesiser({ cacheDir: null, voice: "kal16", isAnnouncer: false });
   await media.start();

@@ -17,7 +17,7 @@ process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
 });
 
 if (name === "--version") {
-  process.stdout.write(`${VERSION}\n`);
+  process.stdout.write(`${args.includes("--json") ? JSON.stringify({ version: VERSION }) : VERSION}\n`);
 } else if (isHelp) {
   process.stdout.write(`${usage()}\n`);
 } else if (!command) {

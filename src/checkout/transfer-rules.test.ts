@@ -218,3 +218,43 @@ test("short numbers of emergency, operators and services are dialled by no trunk
     for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, everything(country)), true, `${country} ${user}`);
   assert.equal(allowed("sip:911@pbx.example", everything("US")), true, "no trunk");
 });
+
+test("what stands behind an outside-line prefix is looked at too: 9911 may dial 911 at a switchboard, 9011... abroad (R-330)", () => {
+  const everything = (country: string) => project(country, "+", "sip:trunk.example");
+  const refused: [country: string, ...users: string[]][] = [
+    [
+      "US",
+      "9911",
+      "9-911",
+      "9112",
+      "0911",
+      "9411",
+      "9988",
+      "*679911",
+      "9911%23",
+      "1234,9911",
+      "99005551234",
+      "9900555123499",
+      "919005551234",
+      "901119005551234",
+    ],
+    ["GB", "9999", "9112", "9118500", "909012345678"],
+    ["DE", "0112", "0110", "009001234567", "9112"],
+    ["AU", "0000"],
+  ];
+  for (const [country, ...users] of refused)
+    for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, everything(country)), false, `${country} ${user}`);
+  // Abroad by the prefix, where the project has its own country alone.
+  for (const user of ["9011442079460958", "9-011-44-20-7946-0958"])
+    assert.equal(allowed(`sip:${user}@trunk.example`, project("US")), false, user);
+  const numbers: [country: string, ...users: string[]][] = [
+    ["US", "9175550100", "914155550100", "94155550100", "9000", "9100", "0014155550100"],
+    ["GB", "02079460958", "902079460958", "9400"],
+    ["DE", "030123456", "0030123456", "9400", "4911"],
+    ["IT", "0199123456"],
+  ];
+  for (const [country, ...users] of numbers)
+    for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, everything(country)), true, `${country} ${user}`);
+  assert.equal(allowed("sip:9911@pbx.example", project("US")), true, "no trunk");
+  assert.equal(allowed("sip:+919005551234@trunk.example", everything("US")), true, "a plus is no prefix");
+});

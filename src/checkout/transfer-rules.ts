@@ -1,4 +1,10 @@
-import { getCountryCallingCode, isSupportedCountry, parsePhoneNumberFromString, type PhoneNumber } from "libphonenumber-js/max";
+import {
+  getCountryCallingCode,
+  isSupportedCountry,
+  isValidPhoneNumber,
+  parsePhoneNumberFromString,
+  type PhoneNumber,
+} from "libphonenumber-js/max";
 import type { Callback } from "./callback.ts";
 
 /** Kinds of number that cost whoever dials them more than a call: the way of toll fraud. */
@@ -18,6 +24,16 @@ const PREMIUM_CODES = /^\+(?:808|87\d|881|882|883|888|979|991)/;
 const SHORT_NUMBERS: Readonly<Record<"1" | "other", string>> = {
   "1": "00?|11[0-9]|[2-8]11|9[0-9]{2}",
   other: "[019][0-9]{0,2}|[2-8]11|118[0-9]{1,3}",
+};
+
+/**
+ * What a switchboard dials behind these digits, which take an outside line in most countries, by calling code: emergency services, operators and
+ * directories. Not all short numbers: four digits may be an extension, and those of a switchboard without such a prefix may begin so.
+ */
+const OUTSIDE_LINE = /^[09]/;
+const BEHIND_PREFIX: Readonly<Record<"1" | "other", string>> = {
+  "1": "[2-9]11|112|988",
+  other: "1[0-39][0-9]|911|99[0-9]|000|118[0-9]{1,3}",
 };
 
 /** The shortest telephone number that anything is said of, calling code included. */
@@ -90,23 +106,30 @@ function digitsOf(text: string): string | null {
   return /^[+*#0-9]*$/.test(bare) ? bare : null;
 }
 
-/** Whether a trunk may take the digits for a short number in this country, also behind a service code such as *67 or before a #. */
+/** Whether a trunk may take the digits for a short number in this country, also behind an outside-line prefix or a service code such as *67, or before a #. */
 function isShortNumber(digits: string, country: string): boolean {
-  const numbers = SHORT_NUMBERS[callingCodeOf(country) === "1" ? "1" : "other"];
-  return new RegExp(`^(?:[*#][0-9]{2}[*#]?)?\\+?(?:${numbers})#?$`).test(digits);
+  const plan = callingCodeOf(country) === "1" ? "1" : "other";
+  return new RegExp(`^(?:[*#][0-9]{2}[*#]?)?(?:\\+?(?:${SHORT_NUMBERS[plan]})|[09](?:${BEHIND_PREFIX[plan]}))#?$`).test(digits);
 }
 
 /**
  * The E.164 numbers that a trunk may take the digits for: as they are, national in this country, behind an international prefix. Of
- * several the possible ones. Empty for service codes, which do something before they dial.
+ * several the possible ones. What is no valid number of the country may have an outside-line prefix: what begins with a valid number behind that is meant too.
+ * Empty for service codes, which do something before they dial.
  */
 function numbersMeant(digits: string, country: string): string[] {
   if (/[*#]|.\+/.test(digits)) return [];
   if (digits.startsWith("+")) return [digits];
-  const national = isSupportedCountry(country) ? parsePhoneNumberFromString(digits, country)?.number : undefined;
-  const meant = [national, `+${digits.replace(/^(?:00|011)/, "")}`].filter((number) => number !== undefined);
+  const meant = readings(digits, country);
   const possible = meant.filter((number) => parsePhoneNumberFromString(number)?.isPossible());
-  return [...new Set(possible.length > 0 ? possible : meant)];
+  const isOutside = OUTSIDE_LINE.test(digits) && !(isSupportedCountry(country) && isValidPhoneNumber(digits, country));
+  const behind = isOutside ? readings(digits.slice(1), country).filter((number) => completeIn(number).some((one) => one.isValid())) : [];
+  return [...new Set([...(possible.length > 0 ? possible : meant), ...behind])];
+}
+
+function readings(digits: string, country: string): string[] {
+  const national = isSupportedCountry(country) ? parsePhoneNumberFromString(digits, country)?.number : undefined;
+  return [national, `+${digits.replace(/^(?:00|011)/, "")}`].filter((number) => number !== undefined);
 }
 
 function decoded(text: string): string {

@@ -63,7 +63,13 @@ export async function run(args: string[]): Promise<number> {
   const host = await localAddressTowards(hostOf(uri)).catch((cause: unknown) => {
     throw new OperatorError(`There is no way from here to the host of ${uri}.`, { cause });
   });
-  const telephone = await openTelephone(existsSync(prompts) ? prompts : PROMPT_CACHE, host);
+  let isTold = false;
+  const tellOnce = () => {
+    if (!isTold)
+      process.stderr.write("Rendering what the service may say, to know it when it is heard: up to a minute, the first time only.\n");
+    isTold = true;
+  };
+  const telephone = await openTelephone(existsSync(prompts) ? prompts : PROMPT_CACHE, host, tellOnce);
   const timeline = new Timeline((line) => {
     if (!values.json) process.stdout.write(`${line}\n`);
   });

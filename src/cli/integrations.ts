@@ -31,9 +31,9 @@ const show = operation({
     };
   },
   async work(
-    { projects, database, baseUrl, sip },
+    { projects, database, trunks, baseUrl, sip },
     { project: name, gateway: wanted, mode, callback, transfersByControl, environment },
-  ): Promise<Configuration & { project: string; environment: string }> {
+  ): Promise<Configuration & { project: string; environment: string; callback_allowed: boolean | null }> {
     const { configurationFor } = await import("#src/integrations/index.ts");
     const { db } = database;
     const found = findProject(await projects.overview(db), name);
@@ -43,9 +43,13 @@ const show = operation({
       throw new OperatorError(`Project "${name}" has no credentials for gateway "${wanted}" in ${environment} mode.`);
     const gateway = wanted ?? configured[0] ?? "GATEWAY";
     const secrets = await projects.integrationSecrets(db, found.id);
+    const policy = callback === null ? null : await projects.projectById(db, found.id);
+    const { callbackAllowed, parseCallback } = await import("#src/checkout/index.ts");
+    const target = policy && parseCallback(callback ?? "");
     return {
       project: `${found.organization}/${found.project}`,
       environment,
+      callback_allowed: target && callbackAllowed(target, policy, trunks.isTrunkHost),
       ...configurationFor({
         baseUrl: baseUrl.replace(/\/$/, ""),
         sip: sip && formatHostPort(sip.host, sip.port),
@@ -59,6 +63,13 @@ const show = operation({
         transfersByControl,
       }),
     };
+  },
+  async finish(shown, { callback }) {
+    if (shown.callback_allowed === false)
+      process.stderr.write(
+        `Sessions with this callback are refused: project ${shown.project} does not let its callers be transferred to ${callback}; voice.transfer.allow in the apply file names where to, and numbers that cost extra are never among them.\n`,
+      );
+    return shown;
   },
   show: ({ project, environment, alpha, beta, api, prompt }) => {
     const json = (value: object) => JSON.stringify(value, null, 2);

@@ -60,7 +60,13 @@ for (const [what, line] of [
   ["keys derived again", `${LINE} KDR=20`],
   ["a key identifier of no length", `${LINE}|2^20|1:0`],
   ["a key identifier of more octets than there may be", `${LINE}|1:129`],
-  ["two keys", `${LINE};inline:${OTHER_KEY}`],
+  ["two keys without identifiers", `${LINE};inline:${OTHER_KEY}`],
+  ["two keys of which one has no identifier", `${LINE}|1:4;inline:${OTHER_KEY}|2^31`],
+  ["two keys whose identifiers are of unequal length", `${LINE}|1:4;inline:${OTHER_KEY}|2:1`],
+  ["two keys of one identifier", `${LINE}|1:4;inline:${OTHER_KEY}|1:4`],
+  ["two keys for fewer packets than a call has", `${LINE}|2^10|1:4;inline:${OTHER_KEY}|1000|2:4`],
+  ["five keys", `${LINE}|1:4${[2, 3, 4, 5].map((mki) => `;inline:${OTHER_KEY}|${mki}:4`).join("")}`],
+  ["a key and nothing behind its semicolon", `${LINE}|1:4;`],
   ["a key for fewer packets than a call has", `${LINE}|2^10`],
   ["a key that is too short", "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:AAAA"],
   ["a suite without encryption", `a=crypto:1 NULL_HMAC_SHA1_80 inline:${KEY}`],
@@ -92,6 +98,16 @@ test("a key with an identifier is taken, a line without one rather, and our own 
   }
   const answered = readAnswer(savp(`${LINE}|2^31|7:1`), createOffer(TLS));
   assert.equal(answered.kind === "agreed" && answered.remote.srtp?.mkiBytes, 1);
+});
+
+test("several keys with identifiers of their own are all taken, and our answer has one (RFC 4568 section 6.1)", () => {
+  for (const written of [`${LINE}|2^31|1:4;inline:${OTHER_KEY}|2^31|2:4`, `${LINE}|1:4;inline:${OTHER_KEY}|2^10|2:4 WSH=64`]) {
+    const { answer, remote } = agree(savp(written));
+    assert.deepEqual([remote.srtp?.mkiBytes, base64(remote.srtp?.receiveKey)], [4, KEY + OTHER_KEY]);
+    assert.match(linesOf(answer, "a=crypto")[0] ?? "", /^a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:[\w+/]{40}$/);
+    const plainer = agree(savp(written, LINE.replace(":1 ", ":2 ")));
+    assert.deepEqual([plainer.remote.srtp?.mkiBytes, base64(plainer.remote.srtp?.receiveKey)], [undefined, KEY]);
+  }
 });
 
 test("keys that came in the clear are not used: SRTP alone is refused over UDP and TCP, plain RTP beside it is taken (S-85, S-86)", () => {

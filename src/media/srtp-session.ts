@@ -6,7 +6,7 @@ export interface SrtpAgreement {
   suite: SrtpSuite;
   /** Ours, for what we send. */
   sendKey: Uint8Array;
-  /** The peer's, for what it sends. */
+  /** The peer's, for what it sends; of several one behind the other. */
   receiveKey: Uint8Array;
   /** Octets of its identifier in each of the peer's packets. Absent: none. */
   mkiBytes?: number;

@@ -110,6 +110,30 @@ for (const suite of SUITES) {
   });
 }
 
+test("a peer with several keys may send under any of them, at any time, and each packet counts once (RFC 3711 section 3.3.1)", () => {
+  const both = new Uint8Array([...MASTER, ...OTHER_MASTER]);
+  const receiver = new SrtpReceiver(SHA1_80, both);
+  const first = new SrtpSender(SHA1_80, MASTER);
+  const second = new SrtpSender(SHA1_80, OTHER_MASTER, first);
+  for (const sequence of [65_534, 65_535]) assert.ok(receiver.unprotect(first.protect(packet(sequence))!));
+  const former = first.protect(packet(65_536))!;
+  // Its keys are others from here on, its count of roll-overs goes on.
+  const sender = new SrtpSender(SHA1_80, OTHER_MASTER, first);
+  const sent = sender.protect(packet(65_537))!;
+  assert.deepEqual(payloadOf(receiver.unprotect(copy(sent))), [1, 2, 3, 4]);
+  assert.deepEqual(payloadOf(receiver.unprotect(copy(former))), [1, 2, 3, 4], "what was under way");
+  for (const again of [sent, former]) assert.equal(receiver.unprotect(copy(again)), null);
+  const third = new Uint8Array(30).fill(9);
+  assert.equal(receiver.unprotect(new SrtpSender(SHA1_80, third, sender).protect(packet(65_538))!), null, "under no key of these");
+  const report = Buffer.alloc(12, 7);
+  for (const one of [first, second]) {
+    const protectedReport = one.protectRtcp(report);
+    const other = new SrtpReceiver(SHA1_80, one === first ? OTHER_MASTER : MASTER);
+    assert.equal(other.unprotectRtcp(copy(protectedReport)), null);
+    assert.deepEqual(Buffer.from(new SrtpReceiver(SHA1_80, both).unprotectRtcp(copy(protectedReport))!), report);
+  }
+});
+
 test("the counter of roll-overs goes on with the 65,536th packet, lost and reordered ones around it included (RFC 3711 section 3.3.1)", () => {
   const [sender, receiver] = [new SrtpSender(SHA1_80, MASTER), new SrtpReceiver(SHA1_80, MASTER)];
   const sent = Array.from({ length: 8 }, (_, index) => sender.protect(packet(65_532 + index))!);

@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { bufferOf } from "#src/kernel/bytes.ts";
 import { ReplayWindow } from "./replay-window.ts";
 import { HEADER_BYTES, payloadStart, sequenceDelta } from "./rtp.ts";
-import { type SrtpSuite, LONGEST_DATAGRAM, RTCP_TAG_BYTES, SessionKeys, deriveKeys, TAG_BYTES } from "./srtp-keys.ts";
+import { type SrtpSuite, LONGEST_DATAGRAM, MASTER_BYTES, RTCP_TAG_BYTES, SessionKeys, deriveKeys, TAG_BYTES } from "./srtp-keys.ts";
 
 const ROLLOVER_BYTES = 4;
 const INDEX_BYTES = 4;
@@ -67,8 +67,9 @@ export class SrtpSender {
 
 /** Checks and decrypts what one peer sends. Nothing forged and nothing replayed comes through, however late. */
 export class SrtpReceiver {
-  readonly #rtp: SessionKeys;
-  readonly #rtcp: SessionKeys;
+  /** Of each master key, the one that came last first: a sender changes from one to the other, and goes on counting. */
+  readonly #rtp: SessionKeys[];
+  readonly #rtcp: SessionKeys[];
   readonly #tagBytes: number;
   readonly #mkiBytes: number;
   /** By SSRC. */
@@ -77,10 +78,16 @@ export class SrtpReceiver {
   /** The streams as they were under the former keys: their roll-over counters go on (RFC 3711 section 3.3.1). */
   readonly #former: ReadonlyMap<number, ReplayWindow>;
 
-  /** `mkiBytes`: of the key's identifier in front of each tag, which says nothing where there is one key. */
+  /**
+   * `master`: of several keys one behind the other. `mkiBytes`: of the key's identifier in front of each tag, which is not read: the tag itself
+   * tells whose it is.
+   */
   constructor(suite: SrtpSuite, master: Uint8Array, mkiBytes = 0, former?: SrtpReceiver) {
-    this.#rtp = new SessionKeys(deriveKeys(master, "rtp"));
-    this.#rtcp = new SessionKeys(deriveKeys(master, "rtcp"));
+    const masters = Array.from({ length: master.length / MASTER_BYTES }, (_, at) =>
+      master.subarray(at * MASTER_BYTES, (at + 1) * MASTER_BYTES),
+    );
+    this.#rtp = masters.map((one) => new SessionKeys(deriveKeys(one, "rtp")));
+    this.#rtcp = masters.map((one) => new SessionKeys(deriveKeys(one, "rtcp")));
     this.#tagBytes = TAG_BYTES[suite];
     this.#mkiBytes = mkiBytes;
     this.#former = former ? new Map([...former.#former, ...former.#streams]) : new Map();
@@ -102,10 +109,12 @@ export class SrtpReceiver {
     if (!stream && this.#streams.size >= MAX_STREAMS) return null;
     for (const window of possible) {
       const index = indexOf(sequence, window.highest);
-      if (index < 0 || !window.isNew(index) || !this.#isGenuine(packet, end, rollover(index))) continue;
+      if (index < 0 || !window.isNew(index)) continue;
+      const keys = this.#keysOf(packet, end, rollover(index));
+      if (!keys) continue;
       window.note(index);
       this.#streams.set(ssrc, window);
-      this.#rtp.crypt(packet, start, end, ssrc, index);
+      keys.crypt(packet, start, end, ssrc, index);
       return datagram.subarray(0, end);
     }
     return null;
@@ -122,27 +131,34 @@ export class SrtpReceiver {
     const index = word & LAST_RTCP_INDEX;
     const window = this.#rtcpStreams.get(ssrc) ?? new ReplayWindow();
     if (!window.isNew(index) || (!this.#rtcpStreams.has(ssrc) && this.#rtcpStreams.size >= MAX_STREAMS)) return null;
-    const tag = this.#rtcp.authenticate(packet.subarray(0, end + INDEX_BYTES)).subarray(0, RTCP_TAG_BYTES);
-    if (!timingSafeEqual(tag, packet.subarray(tagAt))) return null;
+    const keys = authentic(this.#rtcp, packet.subarray(0, end + INDEX_BYTES), packet.subarray(tagAt));
+    if (!keys) return null;
     window.note(index);
     this.#rtcpStreams.set(ssrc, window);
-    if (word >= ENCRYPTED_BIT) this.#rtcp.crypt(packet, RTCP_HEADER_BYTES, end, ssrc, index);
+    if (word >= ENCRYPTED_BIT) keys.crypt(packet, RTCP_HEADER_BYTES, end, ssrc, index);
     return datagram.subarray(0, end);
   }
 
   wipe(): void {
-    this.#rtp.wipe();
-    this.#rtcp.wipe();
+    for (const keys of [...this.#rtp, ...this.#rtcp]) keys.wipe();
   }
 
-  /** The tag covers the packet and the roll-over counter, which is put behind the packet for as long as it is computed. */
-  #isGenuine(packet: Buffer, end: number, roc: number): boolean {
+  /** Null: the packet is forged. The tag covers it and the roll-over counter, which is put behind the packet for as long as it is computed. */
+  #keysOf(packet: Buffer, end: number, roc: number): SessionKeys | null {
     const trailer = Buffer.from(packet.subarray(end));
     packet.writeUInt32BE(roc, end);
-    const expected = this.#rtp.authenticate(packet.subarray(0, end + ROLLOVER_BYTES)).subarray(0, this.#tagBytes);
+    const keys = authentic(this.#rtp, packet.subarray(0, end + ROLLOVER_BYTES), trailer.subarray(this.#mkiBytes));
     trailer.copy(packet, end);
-    return timingSafeEqual(expected, trailer.subarray(this.#mkiBytes));
+    return keys;
   }
+}
+
+/** Those keys, from then on the first of all, by which `tag` is the beginning of the HMAC over `bytes`; null: none. */
+function authentic(all: SessionKeys[], bytes: Uint8Array, tag: Uint8Array): SessionKeys | null {
+  const keys = all.find((one) => timingSafeEqual(one.authenticate(bytes).subarray(0, tag.length), tag));
+  if (!keys) return null;
+  if (keys !== all[0]) all.unshift(...all.splice(all.indexOf(keys), 1));
+  return keys;
 }
 
 /** The index nearest to the newest one that has this sequence number (RFC 3711 section 3.3.1); negative: there is none. */

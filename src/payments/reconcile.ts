@@ -123,7 +123,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     const reversal = (await decisionOf(database.db, attempt.id))?.reversal;
     // No money moved: the card is on the operator's list.
     if (reversal === "failed" && attempt.trace.mode === "tokenize") return { ...declinedBy("gateway_unavailable"), reason: PERHAPS_STORED };
-    return reversal === "done" ? declinedBy("gateway_unavailable") : null;
+    return reversal === "done" ? refusedBefore(attempt.trace.notes) : null;
   }
 
   async function decide(attempt: Attempt, effects: OutcomeEffects): Promise<void> {
@@ -184,6 +184,11 @@ function ownerIsThroughAfter({ outcome, deadlineMs }: Attempt, gateway: Gateway 
 function fromLookUp(result: LookUpResult, absenceIsProof: boolean, notes: Readonly<Record<string, string>>): Outcome | null {
   if (result.outcome === "approved" || result.outcome === "declined") return result;
   if (result.outcome !== "absent" || !absenceIsProof) return null;
+  return refusedBefore(notes);
+}
+
+/** What the vendor said of a payment that is not made. */
+function refusedBefore(notes: Readonly<Record<string, string>>): Outcome {
   const refusedAs = notes[REFUSED_AS];
   return declinedBy(refusedAs !== undefined && isDeclineCode(refusedAs) ? refusedAs : "gateway_unavailable");
 }

@@ -312,6 +312,20 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await read(session)).errorCode, "gateway_unavailable");
   });
 
+  test("what the vendor said before its void, where that was no proof, is told with the failed session (R-417)", async () => {
+    const gateway = without(fake.gateway(), "lookUp");
+    fake.onCharge = async (_order, io) => {
+      await io.note({ refused_as: "processing_error" });
+      return LOST;
+    };
+    const process = testProcess(fixture, gateway);
+    const session = await collecting(fixture);
+    assert.deepEqual(await process.payments.settle({ session, card: testCard(), mayRetry: true }), { kind: "unknown" });
+    await timePasses(process.clock, isFinal(session));
+    assert.deepEqual(fake.voids, [`${session.id}-1`]);
+    assert.equal((await read(session)).errorCode, "processing_error");
+  });
+
   test("with neither look-up nor void the session ends as outcome_unknown once its owner has had its time", async () => {
     const gateway = without(fake.gateway(), "lookUp", "void");
     const session = await died("dead", gateway);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
+import { planWithoutTableScan } from "#src/platform/testing.ts";
 import { countNumberCallbacks, listNumberCallbacks } from "./index.ts";
+import { hasStatus } from "./listing.ts";
 import { type Fixture, sessionsFixture } from "./testing.ts";
 
 let fixture: Fixture;
@@ -56,4 +58,14 @@ test("sessions of the last week that ask for a transfer to a telephone number ar
     ],
   );
   assert.ok(!JSON.stringify(listed).includes("4155550100"), "no telephone number");
+});
+
+test("open sessions are listed by the indexes of what waits and of what is collected, not out of all sessions", async () => {
+  for (const [status, index] of [
+    ["PENDING", /Index Scan using sessions_(?:waiting|pending_by_caller)/],
+    ["COLLECTING", /Index Scan using sessions_collecting/],
+  ] as const) {
+    const query = sql`select id from sessions where ${hasStatus(status)} order by created_at desc`;
+    assert.match(await planWithoutTableScan(fixture.database, query), index);
+  }
 });

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql, type SqlBool } from "kysely";
 import { ago, type Db, newestFirst } from "#src/platform/index.ts";
 import { select } from "./repository.ts";
 import { fromRow, type Session } from "./session.ts";
@@ -18,13 +18,7 @@ export function listSessions(db: Db, { status, project, limit }: SessionFilter):
   return newestFirst(limit, async (since) => {
     let query = select(db).orderBy("sessions.created_at", "desc").orderBy("sessions.id").limit(limit);
     if (since) query = query.where("sessions.created_at", ">", since);
-    if (status !== null) {
-      query = query.where(
-        sql<string>`case when status = 'PENDING' and expires_at <= clock_timestamp() then 'expired' else status end`,
-        "=",
-        status,
-      );
-    }
+    if (status !== null) query = query.where(hasStatus(status));
     if (project !== null) {
       query = query.where("project_id", "in", (named) =>
         named
@@ -35,6 +29,14 @@ export function listSessions(db: Db, { status, project, limit }: SessionFilter):
     }
     return (await query.execute()).map(fromRow);
   });
+}
+
+/** Whether `find` would tell this status, in such words that the indexes of what waits and of what is collected find those. */
+export function hasStatus(status: Status): RawBuilder<SqlBool> {
+  if (status === "PENDING") return sql`status = 'PENDING' and expires_at > clock_timestamp()`;
+  if (status === "COLLECTING") return sql`status = 'COLLECTING'`;
+  if (status === "expired") return sql`(status = 'expired' or (status = 'PENDING' and expires_at <= clock_timestamp()))`;
+  return sql`status = ${status}`;
 }
 
 const MOST_TRIED = 20;

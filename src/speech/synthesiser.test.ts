@@ -37,6 +37,16 @@ test("a text that is on disk is read from there", async (context) => {
   assert.deepEqual([...(await voice.render("Cleared."))], [1, 2, 3]);
 });
 
+test("whoever waits for renderings is told of a text that is not on disk, and of no other", async (context) => {
+  const cacheDir = await folder(context);
+  let missing = 0;
+  const voice = createSynthesiser({ cacheDir, onMissing: () => missing++ });
+  context.after(() => voice.stop());
+  await voice.render("Cleared.");
+  await voice.render("Cleared.");
+  assert.equal(missing, 1);
+});
+
 test("a text that is not to be kept leaves nothing on disk", async (context) => {
   const cacheDir = await folder(context);
   const voice = await voiceIn(context, cacheDir);

@@ -31,6 +31,8 @@ export interface SynthesiserOptions {
   voice?: FliteVoice;
   /** Speaks at an even pace with pauses between sentences (the default), or as the voice does by itself, as a caller would. */
   isAnnouncer?: boolean;
+  /** A text that might have been on disk is not, and is about to be rendered. */
+  onMissing?: () => void;
 }
 
 /** Part of every cache key: to be raised when `telephone.ts` or `announcement.ts` treats the sound differently. */
@@ -39,7 +41,7 @@ export const SOUND = 2;
 const NOTHING_TO_SAY = new Uint8Array(SAMPLE_RATE_HZ / 10).fill(ULAW_SILENCE);
 
 /** Speaks with flite in a worker thread, started by the first text that is not on disk. */
-export function createSynthesiser({ cacheDir, voice = "slt", isAnnouncer = true }: SynthesiserOptions): Synthesiser {
+export function createSynthesiser({ cacheDir, voice = "slt", isAnnouncer = true, onMissing }: SynthesiserOptions): Synthesiser {
   const atOnce = new Renderer({ voice, isAnnouncer });
   const ahead = new Renderer({ voice, isAnnouncer, isLow: true });
 
@@ -48,7 +50,10 @@ export function createSynthesiser({ cacheDir, voice = "slt", isAnnouncer = true 
     const spoken = plain(text);
     if (!/[a-z0-9]/i.test(spoken)) return NOTHING_TO_SAY;
     if (cacheDir === null || !isKept) return await renderer.render(spoken);
-    return await cached(cacheDir, [ENGINE, SOUND, voice, isAnnouncer, spoken], () => renderer.render(spoken));
+    return await cached(cacheDir, [ENGINE, SOUND, voice, isAnnouncer, spoken], () => {
+      onMissing?.();
+      return renderer.render(spoken);
+    });
   };
 
   return {

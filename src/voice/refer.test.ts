@@ -99,6 +99,9 @@ test("what became of the caller's own call is told as it was (R-321)", async () 
     [{ kind: "called", status: 486 }, false, "busy"],
     [{ kind: "called", status: 408 }, false, "no_answer"],
     [{ kind: "called", status: 603 }, false, "failed"],
+    // Their call may be ringing at the target, or have reached it: one of our own might be a second one.
+    [{ kind: "untold" }, false, "failed"],
+    [{ kind: "untold" }, true, "caller_hung_up"],
     [{ kind: "called", status: 487 }, true, "caller_hung_up"],
     [{ kind: "silent", ringing: true }, false, "no_answer"],
     // Taken over without a word, as carriers do; who told of the ringing would have told of the answer.

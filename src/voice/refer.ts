@@ -55,6 +55,8 @@ function statusOf(outcome: ReferOutcome, isGone: boolean): "completed" | "bridge
   const isReached = outcome.kind === "called" ? outcome.status < 300 : isTakenOver;
   if (isReached) return "completed";
   if (isGone || outcome.kind === "left") return "caller_hung_up";
+  // The target may be talking to him, or about to: it is not called once more.
+  if (outcome.kind === "untold") return "failed";
   if (outcome.kind === "called") return STATUS_OF[outcome.status] ?? "bridge";
   return outcome.kind === "silent" && outcome.ringing ? "no_answer" : "bridge";
 }

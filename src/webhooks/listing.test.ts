@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { planWithoutTableScan } from "#src/platform/testing.ts";
 import { type Fixture, sessionsFixture } from "#src/sessions/testing.ts";
 import { keepBody, markDead, markDelivered, markWaiting, reviveEvent } from "./events.ts";
-import { BACKLOG, backlogOf, findEvent, listEvents } from "./listing.ts";
+import { BACKLOG, backlogOf, FAILED, findEvent, listEvents } from "./listing.ts";
 
 let fixture: Fixture;
 const sessionOf = new Map<string, string>();
@@ -64,8 +64,9 @@ test("no text that the database refuses keeps an event from being written or loo
   await db.deleteFrom("webhook_events").where("id", "=", "evt_bad").execute();
 });
 
-test("the backlog is counted by the indexes of what waits and of what is dead, not in all events", async () => {
-  assert.match(await planWithoutTableScan(fixture.database, BACKLOG), /webhook_events_waiting[^]*webhook_events_dead/);
+test("the backlog is counted by the indexes of what waits and of what is dead, not in all events, and what failed is found by them", async () => {
+  for (const query of [BACKLOG, sql`select id from webhook_events where ${FAILED}`])
+    assert.match(await planWithoutTableScan(fixture.database, query), /webhook_events_waiting[^]*webhook_events_dead/);
 });
 
 test("the backlog counts what waits, what nobody takes up, and what was given up", async () => {

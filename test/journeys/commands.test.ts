@@ -136,14 +136,18 @@ test("what a project's callers hear is written as sound files, and listed with -
   }
 });
 
-test("the settings for voice platforms have the running service's addresses and no secret (R-380, R-381)", async () => {
+test("the settings for voice platforms have the running service's addresses and no secret, and a callback that would be refused is told of (R-330, R-380, R-381)", async () => {
   interface Shown {
     project: string;
     alpha: { tools: { server: { url: string } }[] };
     api: { create: { url: string }; transfer_to: string };
   }
   // With PostgreSQL the command runs by itself and has the addresses from its settings, as an operator would give them to both.
-  const { stdout: text } = await run(["integrations", "show", "shop", "--callback", "sip:agent@sip.vapi.ai", "--json"], service.env);
+  const { stdout: text, stderr: nothing } = await run(
+    ["integrations", "show", "shop", "--callback", "sip:agent@sip.vapi.ai", "--json"],
+    service.env,
+  );
+  assert.equal(nothing, "");
   const shown = JSON.parse(text) as Shown;
   // Only the service itself knows that its simulators stand in for credentials.
   const gateway = process.env["TEST_DATABASE_URL"] ? "GATEWAY" : "stripe";
@@ -156,6 +160,9 @@ test("the settings for voice platforms have the running service's addresses and 
   const { stdout } = await run(["integrations", "show", "acme/shop"], service.env);
   for (const part of ["collect_payment", "transferCall", "general_tools", "For the prompt"]) assert.ok(stdout.includes(part), part);
   assert.doesNotMatch(stdout, /svc_test_[A-Za-z0-9]{32}/);
+  const forbidden = await run(["integrations", "show", "shop", "--callback", "+19005551234"], service.env);
+  assert.equal(forbidden.status, 0);
+  assert.match(forbidden.stderr, /^Sessions with this callback are refused: project acme\/shop does not .* to \+19005551234; .*\.\n$/);
   await refused(["integrations", "show", "nowhere"], /no project "nowhere"/);
   await refused(["integrations", "show", "shop", "--gateway", "paypal"], /no credentials for gateway "paypal"/);
   await refused(["integrations", "show", "shop", "--callback", "agent"], /--callback takes a SIP URI or a number .*; "agent" is neither/);

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
@@ -108,9 +109,31 @@ test("a command whose output cannot be written says so and fails", { skip: !exis
   assert.deepEqual([status, words], [1, "Standard output cannot be written (ENOSPC).\n"]);
 });
 
+test("a test call says on standard error what it does for so long at the first time: it renders prompts", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "voicetill-prompts-"));
+  mkdirSync(join(folder, "prompts"));
+  const child = spawn(process.execPath, [join(ROOT, "scripts/voicetill.mjs"), "call", "sip:x@127.0.0.1:9", "--json"], {
+    env: { ...process.env, DATA_DIR: folder },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const closed = once(child, "close");
+  context.after(async () => {
+    child.kill("SIGKILL");
+    await closed;
+    rmSync(folder, { recursive: true });
+  });
+  let [stdout, words] = ["", ""];
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (words += chunk.toString()));
+  await Promise.race([once(child.stderr, "data"), closed]);
+  assert.match(words, /^Rendering what the service may say, .*\.\n$/);
+  assert.equal(stdout, "");
+});
+
 test("the version is told", async () => {
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
   assert.deepEqual(await run(["--version"]), { status: 0, stdout: `${version}\n`, stderr: "" });
+  assert.deepEqual(await run(["--version", "--json"]), { status: 0, stdout: `{"version":"${version}"}\n`, stderr: "" });
 });
 
 test("a bad setting is named, and so is a command that does not exist", async () => {

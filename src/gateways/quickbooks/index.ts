@@ -53,9 +53,17 @@ const mint = (io: Io) => () =>
 
 const send = (io: Io, build: Build) => kit.sendWithToken(io, mint(io), build);
 
-/** Sends until it is final under one Request-Id; the token may change between the tries. */
-const sendWithKey = (io: Io, build: Build) =>
-  kit.sendWithKey(io, () => send(io, build), { effect: "money", judge: responses.judge, recorded: responses.isRecorded });
+/** Sends until it is final under one Request-Id; the token may change between the tries. What ends with a fault that Intuit names is one once it is found not to have been made. */
+async function sendWithKey(io: Io, build: Build) {
+  let isFault = false;
+  const judge = (answer: kit.Answered) => {
+    isFault = responses.isNamedFault(answer);
+    return responses.judge(answer);
+  };
+  const answer = await kit.sendWithKey(io, () => send(io, build), { effect: "money", judge, recorded: responses.isRecorded });
+  if (isFault && kit.isOutcome(answer)) await io.note({ [kit.REFUSED_AS]: "processing_error" });
+  return answer;
+}
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
   const answer = await sendWithKey(io, (token) => requests.charge(order, io.settings, token));

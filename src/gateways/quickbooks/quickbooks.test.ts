@@ -282,6 +282,20 @@ describe("quickbooks responses", () => {
       assert.equal(codeOf(await charge(() => answer)), "unknown", JSON.stringify(answer));
   });
 
+  test("a fault of Intuit's own is what a payment ends with that is found not to have been made, and no other doubt is (R-417)", async () => {
+    const refusedAs = async (script: Script, verb: "charge" | "tokenize" = "charge") => {
+      const io = ioWith(script);
+      assert.equal((await quickbooks[verb](orderOf({ mode: verb }), io)).outcome, "unknown");
+      return io.notes["refused_as"];
+    };
+    for (const fault of [errors("PMT-6000"), errors("PMT-6999", "No.", undefined, 500)])
+      for (const verb of ["charge", "tokenize"] as const) assert.equal(await refusedAs(() => fault, verb), "processing_error");
+    assert.equal(await refusedAs((_request, count) => (count < 3 ? errors("PMT-6000") : LOST)), "processing_error");
+    for (const other of [LOST, answered(429, ""), answered(503, ""), answered(200, "<html>")])
+      assert.equal(await refusedAs(() => other), undefined);
+    assert.equal(await refusedAs((_request, count) => (count === 1 ? errors("PMT-6000") : errors("PMT-4000"))), undefined);
+  });
+
   test("any other amount, currency, status or id is never approved (R-422)", async () => {
     const odd = [
       { amount: "49.94" },

@@ -53,6 +53,9 @@ const isShutOut = (status: number) => status === 401 || status === 403;
 /** PMT-6xxx leaves it open what happened: the same Request-Id asks again. */
 const isFault = (error: Errors | null) => rangeOf(error?.code) === "PMT-6xxx";
 
+/** A fault that Intuit names, whatever the status: no flood, and no break-down on the way. */
+export const isNamedFault = (answer: kit.Answered): boolean => isFault(errorIn(kit.readJson(answer.body)));
+
 export function judge(answer: kit.Answered): kit.Repeat {
   // Of a flood (429) too Intuit does not say that nothing was done.
   if (kit.repeatByStatus(answer) !== "final") return "perhaps done";

@@ -76,8 +76,10 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   if (kit.isOutcome(customer)) return customer;
   await io.note({ payment_method: paymentMethod, customer });
   const outcome = await confirm(order, io, "setup_intent", () => requests.createSetupIntent(order, io.settings, customer, paymentMethod));
-  if (outcome.outcome === "declined") await io.send(requests.deleteCustomer(order, io.settings, customer));
-  return outcome;
+  if (outcome.outcome !== "declined") return outcome;
+  const removal = await kit.ask(io, requests.deleteCustomer(order, io.settings, customer));
+  const isLeft = removal === null || !kit.isGone(removal);
+  return isLeft ? { reason: "a customer without a card is left at Stripe: it could not be removed", ...outcome } : outcome;
 }
 
 async function makePaymentMethod(order: Order, io: Io): Promise<string | Declined> {

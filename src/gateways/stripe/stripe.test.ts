@@ -27,9 +27,10 @@ const NOT_SENT: GatewayAnswer = { kind: "not sent", reason: "connection refused"
 type Script = (request: GatewayRequest, money: number) => GatewayAnswer;
 
 /** An adapter's io against a scripted vendor: the harmless steps succeed, `script` answers the rest; `money` counts its calls. */
-function ioWith(script: Script, changes: Partial<typeof settings> = {}, deadlineMs?: number) {
+function ioWith(script: Script, changes: Partial<typeof settings> = {}, deadlineMs?: number, removal?: GatewayAnswer) {
   let money = 0;
   const answer = (request: GatewayRequest) => {
+    if (request.method === "DELETE" && removal) return removal;
     if (request.url.endsWith("/v1/payment_methods")) return answered(200, PAYMENT_METHOD);
     if (request.url.endsWith("/v1/customers")) return answered(200, { id: "cus_Nff", object: "customer" });
     if (request.method === "DELETE") return answered(200, { id: "cus_Nff", object: "customer", deleted: true });
@@ -316,6 +317,23 @@ describe("stripe responses", () => {
     assert.equal(outcome.outcome === "declined" && outcome.code, "insufficient_funds");
     assert.equal(io.sent.at(-1)?.request.method, "DELETE");
     assert.equal(io.sent.at(-1)?.request.url, "https://api.stripe.com/v1/customers/cus_Nff");
+    assert.equal(outcome.reason, undefined);
+  });
+
+  test("a customer that could not be removed after a refused tokenization is told to the operator, and the refusal stays what it is", async () => {
+    for (const removal of [LOST, NOT_SENT, answered(500, ""), answered(403, { error: { type: "invalid_request_error" } })]) {
+      const io = ioWith(() => answered(402, cardError("card_declined", "insufficient_funds")), {}, undefined, removal);
+      const outcome = await stripe.tokenize(orderOf({ mode: "tokenize" }), io);
+      assert.equal(outcome.outcome === "declined" && outcome.code, "insufficient_funds");
+      assert.equal(outcome.reason, "a customer without a card is left at Stripe: it could not be removed");
+    }
+    const gone = ioWith(
+      () => answered(402, cardError("card_declined")),
+      {},
+      undefined,
+      answered(404, { error: { code: "resource_missing" } }),
+    );
+    assert.equal((await stripe.tokenize(orderOf({ mode: "tokenize" }), gone)).reason, undefined);
   });
 
   test("a payment in process is read again until it is settled, and is unknown when the deadline comes first", async () => {

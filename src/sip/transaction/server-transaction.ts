@@ -57,9 +57,12 @@ export class ServerTransaction {
     this.#run.begin(this.request);
   }
 
-  /** A retransmission, or the ACK. Whoever has lost his connection sends the request again by another one, and is answered there. */
+  /**
+   * A retransmission, or the ACK. Responses go where the first request came from (RFC 3261 section 18.2.2, RFC 3581 section 4), whoever repeats
+   * it from elsewhere. But whoever has lost his connection sends the request again by another one, and is answered there.
+   */
   receive(request: SipRequest, flow: Flow): void {
-    this.#flow = flow;
+    if (!this.#flow.listening) this.#flow = flow;
     this.#run.handle(request.method === "ACK" ? "ack" : "request", request);
   }
 

@@ -85,6 +85,44 @@ test("a subscription that ends before the peer's call does says nothing of that 
   }
 });
 
+test("a subscription that ends without any status tells nothing and will not: that is known at once, and a BYE behind it still counts (R-321, RFC 3515, RFC 6665)", async () => {
+  for (const state of [
+    "terminated;reason=noresource",
+    "terminated",
+    "Terminated;reason=giveup;retry-after=5",
+    "terminated;reason=rejected",
+  ]) {
+    const untold = await referred(202);
+    await untold.notify("SIP/2.0 180 Ringing\r\n");
+    assert.equal(await untold.notify("", state), 200);
+    untold.clock.advance(3_000);
+    assert.deepEqual(await untold.outcome, { kind: "untold" }, state);
+    assert.equal(await untold.notify("SIP/2.0 200 OK\r\n"), 481);
+    const left = await referred(202);
+    await left.notify("", state);
+    left.clock.advance(2_999);
+    assert.equal(await left.send("BYE"), 200);
+    left.clock.advance(3_000);
+    assert.deepEqual(await left.outcome, { kind: "left", accepted: true, ringing: false }, state);
+    const before = await referred(202);
+    await before.send("BYE");
+    await before.notify("", state);
+    before.clock.advance(3_000);
+    assert.deepEqual(await before.outcome, { kind: "left", accepted: true, ringing: false }, state);
+  }
+});
+
+test("a subscription that might be made again ends without the peer's call: that is waited for, status or none (RFC 6665 section 4.1.3)", async () => {
+  for (const reason of ["timeout", "deactivated", "probation"]) {
+    const { clock, outcome, notify } = await referred(202);
+    await notify("", `terminated;reason=${reason}`);
+    clock.advance(29_999);
+    assert.equal(await Promise.race([outcome, Promise.resolve("waiting")]), "waiting");
+    clock.advance(1);
+    assert.deepEqual(await outcome, { kind: "silent", ringing: false });
+  }
+});
+
 test("a peer that knows nothing of the call any more has no caller: the call is over (RFC 3261 section 12.2.1.2)", async () => {
   const { dialog, outcome } = await referred(481);
   assert.deepEqual(await outcome, { kind: "left", accepted: false, ringing: false });

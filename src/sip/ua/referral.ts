@@ -9,12 +9,18 @@ export type ReferOutcome =
   | { kind: "called"; status: number }
   /** Taken, and no word of an end in time. `ringing`: a provisional status beyond 100 was the last one. */
   | { kind: "silent"; ringing: boolean }
+  /** Taken, and the subscription was ended without a status: nothing more will be told of the peer's call, which may have succeeded. */
+  | { kind: "untold" }
   /** The peer hung up: before it had taken the REFER, or after that without a word of how its call went. `ringing`: as above, and it would have told of more. */
   | { kind: "left"; accepted: boolean; ringing: boolean };
 
 /** The final NOTIFY may come behind the BYE: the subscription outlives the call (RFC 5057 section 4.1), ms. */
 const AFTER_BYE_MS = 3_000;
+/** A BYE may come behind the NOTIFY that ends the subscription, as it does where the peer has connected its side, ms. */
+const BYE_AFTER_MS = 3_000;
 const STATUS_LINE = /^SIP\/2\.0 ([1-6][0-9]{2})(?: |\r|\n|$)/;
+/** The subscription might be made again: what it told of goes on (RFC 6665 section 4.1.3). */
+const GOES_ON = /;[ \t]*reason[ \t]*=[ \t]*(?:timeout|deactivated|probation)\b/i;
 
 /** The subscription that a REFER of ours makes, from the request to its last NOTIFY. */
 export class Referral {
@@ -28,6 +34,7 @@ export class Referral {
   /** The peer has ended the subscription before its call. */
   #isMute = false;
   #isLate = false;
+  #hasLeft = false;
   #isOver = false;
 
   /**
@@ -59,10 +66,16 @@ export class Referral {
     if (!/^refer(?:;|[ \t]|$)/i.test(request.header("event") ?? "")) return 489;
     this.#accepted = true;
     const body = Buffer.from(request.body.subarray(0, 64)).toString("latin1");
-    this.#status = Number(STATUS_LINE.exec(body)?.[1] ?? this.#status);
+    const told = STATUS_LINE.exec(body)?.[1];
+    this.#status = Number(told ?? this.#status);
+    const state = request.header("subscription-state") ?? "";
+    const isLast = /^terminated\b/i.test(state);
     // Some tell of no more than the beginning: what becomes of it then is told by their BYE, or by nothing (RFC 3515 section 2.4.5).
-    this.#isMute ||= /^terminated\b/i.test(request.header("subscription-state") ?? "");
-    if (this.#status < 200) return 200;
+    this.#isMute ||= isLast;
+    if (this.#status < 200) {
+      if (isLast && told === undefined && !this.#hasLeft && !GOES_ON.test(state)) this.#endIn(BYE_AFTER_MS, { kind: "untold" });
+      return 200;
+    }
     if (this.#isLate && this.#status < 300) this.#onLate();
     this.#end({ kind: "called", status: this.#status });
     return 200;
@@ -70,11 +83,15 @@ export class Referral {
 
   /** The peer has hung up. `after`: called when nothing more is waited for. */
   left(after: () => void): void {
+    this.#hasLeft = true;
     void this.outcome.then(after);
     if (!this.#accepted) return this.#end({ kind: "left", accepted: false, ringing: false });
+    this.#endIn(AFTER_BYE_MS, { kind: "left", accepted: true, ringing: this.#status > 100 && !this.#isMute });
+  }
+
+  #endIn(ms: number, outcome: ReferOutcome): void {
     this.#cancelTimer();
-    const ringing = this.#status > 100 && !this.#isMute;
-    this.#cancelTimer = this.#clock.after(AFTER_BYE_MS, () => this.#end({ kind: "left", accepted: true, ringing }));
+    this.#cancelTimer = this.#clock.after(ms, () => this.#end(outcome));
   }
 
   #fallSilent(): void {

@@ -164,6 +164,26 @@ test("a retransmitted INVITE is no second call (R-221)", async () => {
   assert.equal(calls.waiting.length, 0);
 });
 
+test("whoever repeats an INVITE from another port or connection does not get its responses: they go where the INVITE came from (R-221, RFC 3261 section 18.2.2, RFC 3581)", async () => {
+  const made = await bench({ clock: new ManualClock() });
+  for (const open of [() => rawUdp(made.port), () => rawTcp(made.port)]) {
+    const [first, second] = [await open(), await open()];
+    const text = requestText(first, { method: "INVITE", headers: { "Call-ID": `repeated-${first.protocol}` }, body: OFFER });
+    first.send(text);
+    const call = await made.calls.next();
+    call.ring();
+    second.send(text);
+    // The answer to this says that the other has been read.
+    second.send(requestText(second));
+    assert.notEqual((await second.responses.next()).callId, call.callId);
+    call.reject(486);
+    const statuses = [await first.responses.next(), await first.responses.next(), await first.responses.next()].map(({ status }) => status);
+    assert.deepEqual(statuses, [180, 180, 486], first.protocol);
+    assert.deepEqual(second.responses.waiting, []);
+    await Promise.all([first.close(), second.close()]);
+  }
+});
+
 test("an unknown peer gets no answer to anything, over UDP and TCP (S-82)", async () => {
   const { agent, port, calls, peer, ask } = await bench({ trunks: ["127.0.0.1"] });
   const unknownPeer = await rawUdp(port, "127.0.0.2");
