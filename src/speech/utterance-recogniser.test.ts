@@ -103,6 +103,19 @@ test("a pause after which digits are missing starts no decoding, which would del
   assert.equal(decodings, 0);
 });
 
+test("the grammar of an answer is taken up while the caller speaks, and not at the pause that it is decoded at", () => {
+  const frames = framesOf(utteranceOf("four two four two four two four two", { afterMs: 0 }));
+  for (const what of ["number", "expiry", "zip"] as const) {
+    let taken = 0;
+    const [batch, scoring] = [decoders.batch, decoders.scoring].map((decoder): Decoder => ({ ...decoder, use: () => taken++ }));
+    const recogniser = new UtteranceRecogniser({ ...decoders, ...(batch && scoring && { batch, scoring }), onResult: () => {} });
+    recogniser.listenFor({ id: 1, what, have: 0, lengths: null, testWord: false });
+    for (const frame of frames) recogniser.push(frame);
+    recogniser.listenFor(null);
+    assert.equal(taken, 1, what);
+  }
+});
+
 test("a part of a number is reported as a part", () => {
   assert.deepEqual(recognise("number", "four two four two four two", { afterMs: 2_200 }), [
     digits("424242", { final: false, certain: true }),

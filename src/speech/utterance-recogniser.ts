@@ -1,5 +1,5 @@
 import type { Decoders } from "./decoder.ts";
-import { FREE_DIGITS, UNDERSTAND, isFull, missingOf } from "./fields.ts";
+import { FREE_DIGITS, UNDERSTAND, expectAnswer, isFull, missingOf } from "./fields.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
 import { type ListenTask, type RecognitionResult, hasDigits, isWhole } from "./recognition-result.ts";
@@ -71,7 +71,9 @@ export class UtteranceRecogniser {
   }
 
   #begin(): void {
-    if (!this.#task || !hasDigits(this.#task.what)) return;
+    if (!this.#task) return;
+    expectAnswer(this.#deps, this.#task);
+    if (!hasDigits(this.#task.what)) return;
     this.#deps.streaming.use(FREE_DIGITS);
     this.#deps.streaming.begin();
     this.#deps.streaming.feed(this.#utterance.samples());
