@@ -116,6 +116,31 @@ test("the grammar of an answer is taken up while the caller speaks, and not at t
   }
 });
 
+test("a decoding of a pause is given up once the caller is heard to speak on: it would delay the one that counts", () => {
+  const begun = framesOf(utteranceOf("four two four two, four two four two, four two four two, four two"));
+  const paused = begun.findLastIndex(({ speech }) => speech) + 12;
+  const rest = framesOf(utteranceOf("four two"));
+  const frames = [...begun.slice(0, paused), ...rest.slice(rest.findIndex(({ speech }) => speech))];
+  const heard = (isAhead: boolean) => {
+    let at = 0;
+    const decodings: number[] = [];
+    const results: RecognitionResult[] = [];
+    const batch: Decoder = { ...decoders.batch, score: (samples) => (decodings.push(at), decoders.batch.score(samples)) };
+    const framesAhead = (count: number) => (isAhead ? frames.slice(at, at + count) : []);
+    const recogniser = new UtteranceRecogniser({ ...decoders, batch, framesAhead, onResult: (result) => results.push(result) });
+    recogniser.listenFor({ id: 1, what: "number", have: 0, lengths: null, testWord: false });
+    for (const frame of frames) {
+      at++;
+      recogniser.push(frame);
+    }
+    recogniser.listenFor(null);
+    return { results, isPauseDecoded: decodings.some((each) => each <= paused) };
+  };
+  const results = [digits("4242424242424242", WHOLE)];
+  assert.deepEqual(heard(false), { results, isPauseDecoded: true });
+  assert.deepEqual(heard(true), { results, isPauseDecoded: false });
+});
+
 test("a part of a number is reported as a part", () => {
   assert.deepEqual(recognise("number", "four two four two four two", { afterMs: 2_200 }), [
     digits("424242", { final: false, certain: true }),
