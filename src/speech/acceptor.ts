@@ -126,18 +126,21 @@ export const lengthRule = (lengths: readonly number[]): DigitRule => ({
 });
 
 /**
- * Digits of these lengths that begin like a payment card of theirs. A state is (length, digits so far, first digit): each length is a chain of its own, so that
- * the first two digits decide how many follow.
+ * Digits of these lengths that begin like a payment card of theirs. A state is how many digits follow and, behind the first, which of them may come next: cards of
+ * all lengths end alike, and what is one state is searched once.
  */
 export const cardRule = (lengths: readonly number[]): DigitRule => ({
   start: "",
   next(state, digit) {
-    if (state === "") return lengths.filter((length) => CARD_STARTS.get(length)?.has(digit)).map((length) => `${length} 1 ${digit}`);
-    const [length = 0, done = 0, first = 0] = state.split(" ").map(Number);
-    if (done === length || (done === 1 && !CARD_STARTS.get(length)?.get(first)?.includes(String(digit)))) return [];
-    return [`${length} ${done + 1}`];
+    if (state === "")
+      return lengths.flatMap((length) => {
+        const seconds = CARD_STARTS.get(length)?.get(digit);
+        return seconds === undefined ? [] : [`${length - 1} ${seconds}`];
+      });
+    const [left, seconds] = state.split(" ");
+    return state === "0" || seconds?.includes(String(digit)) === false ? [] : [String(Number(left) - 1)];
   },
-  ends: (state) => state !== "" && state.split(" ")[0] === state.split(" ")[1],
+  ends: (state) => state === "0",
 });
 
 /** What a rule takes but for these digits: what else was said, if it was not they. */
@@ -181,7 +184,14 @@ export function digitAcceptor(
     ids.set(key, id);
     return id;
   };
-  const isLast = (state: string) => rule.ends(state) && DIGIT_WORDS.every((_, digit) => rule.next(state, digit).length === 0);
+  /** By state, where each digit leads: asked for many times. */
+  const leads = new Map<string, readonly (readonly string[])[]>();
+  const nextOf = (state: string, digit: number): readonly string[] => {
+    const known = leads.get(state) ?? DIGIT_WORDS.map((_, each) => rule.next(state, each));
+    leads.set(state, known);
+    return known[digit] ?? [];
+  };
+  const isLast = (state: string) => rule.ends(state) && DIGIT_WORDS.every((_, digit) => nextOf(state, digit).length === 0);
   const known = new Map<string, number>();
   /** The state's number; its arcs are made later. */
   const stateOf = (state: string): number => {
@@ -203,7 +213,11 @@ export function digitAcceptor(
     }
   };
   const after = (state: string, digits: readonly number[]): readonly string[] =>
-    digits.reduce<readonly string[]>((states, digit) => [...new Set(states.flatMap((each) => rule.next(each, digit)))], [state]);
+    digits.reduce<readonly string[]>(
+      (states, digit) =>
+        states.length === 1 ? nextOf(states[0] ?? "", digit) : [...new Set(states.flatMap((each) => nextOf(each, digit)))],
+      [state],
+    );
 
   const digitArcs = (from: number, state: string, digit: number, times = 1): boolean => {
     const ends = after(

@@ -38,3 +38,17 @@ for (const [isCertain, free, leads] of [
     assert.deepEqual(UNDERSTAND.zip(decodersOf(...leads), utterance, { have: 0, lengths: [5] }), digitsResult(DIGITS, true, isCertain));
   });
 }
+
+test("no other voice is decoded where none can make a card number count: on a bad line, and where two digits are missing", () => {
+  const best = { words: "four two".split(" "), score: 0, frames: 100 };
+  const batch = { use: () => {}, score: () => best };
+  const aside = () => assert.fail("it would be decoded in vain");
+  const decoders = { scoring: batch, batch, streaming: batch, aside } as Pick<Decoders, "aside"> as Decoders;
+  for (const [line, count] of [
+    ["bad", 16],
+    ["quiet", 13],
+  ] as const) {
+    const utterance = { samples: new Float32Array(8_000), free: Array.from<number>({ length: count }).fill(4), line };
+    assert.deepEqual(UNDERSTAND.number(decoders, utterance, { have: 0, lengths: null }), digitsResult([4, 2], true, false));
+  }
+});

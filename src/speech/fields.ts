@@ -30,8 +30,9 @@ export const LENGTHS: Readonly<Record<"number" | "cvv" | "zip", readonly number[
 /** Card lengths heard by the free grammar: Diners, and the long ones of Visa, UnionPay and others. Those not here are for the keypad. */
 const OTHER_LENGTHS: readonly number[] = [14, 19];
 export const LONGEST_CARD = 19;
-/** Digits by which the free grammar may miscount a number that is whole. */
+/** Digits by which the free grammar may miscount a number that is whole, and those that it may miss where it counts: it inserts some, and seldom loses one. */
 const MISCOUNT = 2;
+const MISSED = 1;
 
 /**
  * By how much, in the engine's unit, a part of an answer must be more likely than any other digits of that length or shorter, on a quiet
@@ -232,8 +233,7 @@ const CONFIRMED = 3;
  * in one of them no other digits of its length are nearly as likely. Null when none hears one, or one hears another.
  */
 function cardIn(voices: readonly Voice[], free: readonly number[]): { digits: number[]; heardIn: Voice[]; opinions: number } | null {
-  // The free decoding inserts digits, it seldom loses one: where two are missing, they were not said.
-  const heardIn = voices.filter(({ best }) => best && isCard(best) && free.length >= best.digits.length - 1);
+  const heardIn = voices.filter(({ best }) => best && isCard(best) && free.length >= best.digits.length - MISSED);
   const digits = heardIn[0]?.best?.digits;
   if (!digits || !heardIn.every(({ best }) => isSame(digits, best?.digits ?? null))) return null;
   const isFollowed = isSame(digits, free);
@@ -259,22 +259,23 @@ const understandNumber: Understand = (decoders, utterance, options) => {
     return understandDigits(LENGTHS.number)(decoders, utterance, options);
 
   const leadOfCard = (voice: Float32Array, best: ScoredDigits) => leadOf(batch, voice, best, [best.digits.length]);
-  if (line !== "bad" && OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
-    const again = scoreDigits(batch, samples, FREE_DIGITS);
-    if (again && isSame(again.digits, free)) return digitsResult(free, true, leadOfCard(samples, again) >= LEAST_LEAD_CARD);
-  }
   const hear = (factor: number) => {
     const voice = warp(samples, factor);
     const outcome = aside("batch", CARDS, voice);
     return (): Voice => ({ factor, samples: voice, best: withDigits(outcome()), lead: null });
   };
+  // No voice can hear a card where so many digits are missing, and none is trusted on a bad line.
+  const smaller = line !== "bad" && count >= shortest - MISSED ? hear(SMALLER_SPEAKER) : null;
+  if (line !== "bad" && OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
+    const again = scoreDigits(batch, samples, FREE_DIGITS);
+    if (again && isSame(again.digits, free)) return digitsResult(free, true, leadOfCard(samples, again) >= LEAST_LEAD_CARD);
+  }
   const measure = (voice: Voice | undefined) => {
     if (voice?.best) voice.lead = leadOfCard(voice.samples, voice.best);
   };
-  const smaller = hear(SMALLER_SPEAKER);
   const own: Voice = { factor: 1, samples, best: scoreDigits(batch, samples, CARDS), lead: null };
   const doubt = own.best ? digitsResult(own.best.digits, true, false) : NOTHING;
-  if (line === "bad") return doubt;
+  if (!smaller) return doubt;
 
   const voices = [own, smaller()];
   let card = cardIn(voices, free);
@@ -311,6 +312,14 @@ export const UNDERSTAND: Readonly<Record<ListenFor, Understand>> = {
   yes_no: ({ scoring }, { samples }) => understandAnswer(scoring, samples),
 };
 
+/** Takes up the grammar that an answer is decoded with first: while the caller speaks nobody waits for it. */
+export function expectAnswer({ batch, scoring }: Pick<Decoders, "batch" | "scoring">, task: ListenTask): void {
+  if (task.what === "number" && task.have === 0) batch.use(CARDS);
+  if (task.what === "expiry") scoring.use(EXPIRY);
+  const missing = task.what === "cvv" || task.what === "zip" ? missingDigits(LENGTHS[task.what], task) : [];
+  if (missing.length > 0) scoring.use(acceptor(missing));
+}
+
 /** Builds the grammars and runs the decoders once, which no caller should wait for. */
 export function prepare({ streaming, batch, scoring, aside }: Decoders): void {
   batch.use(CARDS);
@@ -318,5 +327,9 @@ export function prepare({ streaming, batch, scoring, aside }: Decoders): void {
   // The one that follows speech has heard no silence: it would take the first words for louder than they are.
   streaming.use(FREE_DIGITS);
   for (const grammar of [EXPIRY, ANSWERS, ANYTHING]) scoring.use(grammar);
-  for (const grammar of [EXPIRY, CARDS]) aside("batch", grammar, new Float32Array(SAMPLE_RATE_HZ / 2))();
+  // What comes a second time is kept there: the first answer would have to send it once more.
+  for (let time = 0; time < 2; time++) {
+    aside("batch", CARDS, new Float32Array(SAMPLE_RATE_HZ / 2))();
+    aside("scoring", EXPIRY, new Float32Array(SAMPLE_RATE_HZ / 2))();
+  }
 }

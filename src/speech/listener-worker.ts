@@ -12,4 +12,4 @@ const [own, { aside }] = await Promise.all([loadDecoders(), startAside()]);
 const decoders = { ...own, aside };
 prepare(decoders);
 
-serveCall(new UtteranceRecogniser({ ...decoders, onResult: tellResult }));
+serveCall((framesAhead) => new UtteranceRecogniser({ ...decoders, framesAhead, onResult: tellResult }));

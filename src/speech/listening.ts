@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { type AudioFrame, SAMPLES_PER_PACKET, ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { type FromListener, type ListenTask, READY, type RecognitionResult, type ToListener } from "./recognition-result.ts";
 
@@ -16,6 +16,9 @@ interface CallRecogniser {
   readonly isWaiting: boolean;
 }
 
+/** The frames that came while one was being worked on, as many of them as asked for if there are so many: those that are pushed next. */
+export type FramesAhead = (count: number) => readonly AudioFrame[];
+
 /** A stream that stands still this long is silent, and so is one whose port was closed. */
 const STILL_MS = 100;
 const SILENCE: AudioFrame = { frame: new Uint8Array(SAMPLES_PER_PACKET).fill(ULAW_SILENCE), speech: false };
@@ -32,8 +35,17 @@ export function tellResult(result: RecognitionResult, task: number): void {
 }
 
 /** In a speech worker: serves the call whose audio comes on the worker's port. */
-export function serveCall(recogniser: CallRecogniser): void {
+export function serveCall(recogniserOf: (framesAhead: FramesAhead) => CallRecogniser): void {
   const { port } = workerData as ListenerData<unknown>;
+  const waiting: AudioFrame[] = [];
+  const recogniser = recogniserOf((count) => {
+    while (waiting.length < count) {
+      const sent = receiveMessageOnPort(port);
+      if (!sent) break;
+      waiting.push(...(sent.message as AudioFrame[]));
+    }
+    return waiting.slice(0, count);
+  });
   let still: NodeJS.Timeout | null = null;
   function watchStream(): void {
     if (still) clearTimeout(still);
@@ -44,7 +56,8 @@ export function serveCall(recogniser: CallRecogniser): void {
     watchStream();
   }
   port.on("message", (frames: AudioFrame[]) => {
-    for (const frame of frames) {
+    waiting.push(...frames);
+    for (let frame = waiting.shift(); frame; frame = waiting.shift()) {
       recogniser.push(frame);
       frame.frame.fill(0);
     }

@@ -19,11 +19,11 @@ async function acquire(recogniser: Recogniser): Promise<Listener> {
 }
 
 /** Sends an utterance the way the media engine does and answers what came of it. */
-async function say(listener: Listener, text: string): Promise<unknown> {
+async function say(listener: Listener, spoken: string | ReturnType<typeof framesOf>): Promise<unknown> {
+  const frames = typeof spoken === "string" ? framesOf(utteranceOf(spoken, { afterMs: 0 })) : spoken;
   const results = new EventEmitter();
   listener.onResult = (result) => results.emit("result", result);
   const heard = once(results, "result");
-  const frames = framesOf(utteranceOf(text, { afterMs: 0 }));
   while (frames.length > 0) listener.port.postMessage(frames.splice(0, 3));
   return (await heard)[0];
 }
@@ -39,6 +39,21 @@ test("a listener hears the audio of its port, and a stream that stands still has
   });
   listener.listenFor({ id: 1, what: "yes_no", have: 0, lengths: null, testWord: false });
   assert.deepEqual(await say(listener, "yes that's right"), { kind: "yes" });
+});
+
+test("what is said while a pause before it is decoded is heard, each frame once and in its order", async (context) => {
+  const listener = await acquire(await pool(context, 1));
+  listener.listenFor({ id: 1, what: "number", have: 0, lengths: null, testWord: false });
+  const begun = framesOf(utteranceOf("four two four two, four two four two, four two four two, four two"));
+  const rest = framesOf(utteranceOf("four two"));
+  const isSpeech = ({ speech }: { speech: boolean }) => speech;
+  const frames = [...begun.slice(0, begun.findLastIndex(isSpeech) + 12), ...rest.slice(rest.findIndex(isSpeech))];
+  assert.deepEqual(await say(listener, frames), {
+    kind: "digits",
+    digits: Uint8Array.from("4242424242424242", Number),
+    final: true,
+    certain: true,
+  });
 });
 
 test("when all workers that may run are busy the answer is null, and somebody is told", async (context) => {

@@ -22,7 +22,8 @@ function onFault(error: unknown): void {
 }
 
 try {
-  serveCall(new TranscriptRecogniser({ recogniser: await open(), onResult: tellResult, onFault }));
+  const recogniser = await open();
+  serveCall(() => new TranscriptRecogniser({ recogniser, onResult: tellResult, onFault }));
 } catch (error) {
   onFault(error);
 }

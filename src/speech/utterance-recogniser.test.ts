@@ -103,6 +103,44 @@ test("a pause after which digits are missing starts no decoding, which would del
   assert.equal(decodings, 0);
 });
 
+test("the grammar of an answer is taken up while the caller speaks, and not at the pause that it is decoded at", () => {
+  const frames = framesOf(utteranceOf("four two four two four two four two", { afterMs: 0 }));
+  for (const what of ["number", "expiry", "zip"] as const) {
+    let taken = 0;
+    const [batch, scoring] = [decoders.batch, decoders.scoring].map((decoder): Decoder => ({ ...decoder, use: () => taken++ }));
+    const recogniser = new UtteranceRecogniser({ ...decoders, ...(batch && scoring && { batch, scoring }), onResult: () => {} });
+    recogniser.listenFor({ id: 1, what, have: 0, lengths: null, testWord: false });
+    for (const frame of frames) recogniser.push(frame);
+    recogniser.listenFor(null);
+    assert.equal(taken, 1, what);
+  }
+});
+
+test("a decoding of a pause is given up once the caller is heard to speak on: it would delay the one that counts", () => {
+  const begun = framesOf(utteranceOf("four two four two, four two four two, four two four two, four two"));
+  const paused = begun.findLastIndex(({ speech }) => speech) + 12;
+  const rest = framesOf(utteranceOf("four two"));
+  const frames = [...begun.slice(0, paused), ...rest.slice(rest.findIndex(({ speech }) => speech))];
+  const heard = (isAhead: boolean) => {
+    let at = 0;
+    const decodings: number[] = [];
+    const results: RecognitionResult[] = [];
+    const batch: Decoder = { ...decoders.batch, score: (samples) => (decodings.push(at), decoders.batch.score(samples)) };
+    const framesAhead = (count: number) => (isAhead ? frames.slice(at, at + count) : []);
+    const recogniser = new UtteranceRecogniser({ ...decoders, batch, framesAhead, onResult: (result) => results.push(result) });
+    recogniser.listenFor({ id: 1, what: "number", have: 0, lengths: null, testWord: false });
+    for (const frame of frames) {
+      at++;
+      recogniser.push(frame);
+    }
+    recogniser.listenFor(null);
+    return { results, isPauseDecoded: decodings.some((each) => each <= paused) };
+  };
+  const results = [digits("4242424242424242", WHOLE)];
+  assert.deepEqual(heard(false), { results, isPauseDecoded: true });
+  assert.deepEqual(heard(true), { results, isPauseDecoded: false });
+});
+
 test("a part of a number is reported as a part", () => {
   assert.deepEqual(recognise("number", "four two four two four two", { afterMs: 2_200 }), [
     digits("424242", { final: false, certain: true }),

@@ -1,10 +1,12 @@
 import type { Decoders } from "./decoder.ts";
-import { FREE_DIGITS, UNDERSTAND, isFull, missingOf } from "./fields.ts";
+import { FREE_DIGITS, UNDERSTAND, expectAnswer, isFull, missingOf } from "./fields.ts";
+import { GivenUp, whileNotVain } from "./giving-up.ts";
+import type { FramesAhead } from "./listening.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
 import { type ListenTask, type RecognitionResult, hasDigits, isWhole } from "./recognition-result.ts";
 import { SPOT_COMMAND, SPOT_TEST_WORD, TEST_WORD, commandOf } from "./phrases.ts";
-import { NOISY_DB, Utterance } from "./utterance.ts";
+import { NOISY_DB, UNTIL_COMPLETE, Utterance } from "./utterance.ts";
 import { digitsOf } from "./spoken-numbers.ts";
 
 /** Commands and the test word are short; in longer speech they are not looked for (docs/decisions/0012). */
@@ -19,6 +21,8 @@ const PLAUSIBLE = { pause: { number: 14, missing: 0 }, complete: { number: 12, m
 
 export interface UtteranceRecogniserDeps extends Decoders {
   onResult(result: RecognitionResult, task: number): void;
+  /** What is pushed next: a caller who speaks on is heard while a pause is decoded. */
+  framesAhead?: FramesAhead;
 }
 
 /** One call's understanding: frames go in, results come out. Synchronous. */
@@ -54,8 +58,8 @@ export class UtteranceRecogniser {
     if (event === "begin") this.#begin();
     else if (this.#isStreaming) this.#deps.streaming.feed(this.#utterance.latest());
     if (event === "noise") this.#close();
-    if (event === "pause" || event === "complete" || event === "rest")
-      this.#result ??= this.#isPlausible(event) ? this.#understand() : null;
+    if (event === "pause") this.#result ??= this.#isPlausible(event) ? this.#understandUnlessSpokenOn() : null;
+    if (event === "complete" || event === "rest") this.#result ??= this.#isPlausible(event) ? this.#understand() : null;
     if (event === "complete" && this.#result && isFull(this.#task, this.#result)) this.#answer(this.#result);
     if (event === "rest" && this.#result && (isWhole(this.#result) || this.#isDoubtful(this.#result))) this.#answer(this.#result);
     if (event === "end") {
@@ -71,7 +75,9 @@ export class UtteranceRecogniser {
   }
 
   #begin(): void {
-    if (!this.#task || !hasDigits(this.#task.what)) return;
+    if (!this.#task) return;
+    expectAnswer(this.#deps, this.#task);
+    if (!hasDigits(this.#task.what)) return;
     this.#deps.streaming.use(FREE_DIGITS);
     this.#deps.streaming.begin();
     this.#deps.streaming.feed(this.#utterance.samples());
@@ -105,7 +111,19 @@ export class UtteranceRecogniser {
     return count + this.#task.have >= number || (event !== "pause" && this.#utterance.durationMs <= LONGEST_KEYWORD_MS);
   }
 
-  #understand(): RecognitionResult {
+  /** Null when the caller speaks on, which makes vain what is decoded at a pause: the decoding that counts would come behind it. */
+  #understandUnlessSpokenOn(): RecognitionResult | null {
+    const { framesAhead } = this.#deps;
+    const isSpokenOn = () => framesAhead?.(UNTIL_COMPLETE).some(({ speech }) => speech) ?? false;
+    try {
+      return this.#understand(whileNotVain(this.#deps, isSpokenOn));
+    } catch (error) {
+      if (error instanceof GivenUp) return null;
+      throw error;
+    }
+  }
+
+  #understand(decoders: Decoders = this.#deps): RecognitionResult {
     const task = this.#task;
     if (!task) return { kind: "nothing" };
     const samples = task.what === "yes_no" ? this.#utterance.samples() : this.#utterance.compact();
@@ -113,25 +131,25 @@ export class UtteranceRecogniser {
     const snr = this.#utterance.signalToNoiseDb;
     const line = snr < CLEAR_DB ? "bad" : snr < NOISY_DB ? "noisy" : "quiet";
     // Before the answer, which finds "nine four oh" in it; but after one to the read-back, where commands are answers too.
-    const testWord = task.what === "yes_no" ? null : this.#testWord(samples);
+    const testWord = task.what === "yes_no" ? null : this.#testWord(decoders, samples);
     if (testWord) return testWord;
-    const result = UNDERSTAND[task.what](this.#deps, { samples, free, line }, task);
+    const result = UNDERSTAND[task.what](decoders, { samples, free, line }, task);
     // A sure answer is no keyword: the caller waits less. Nor are digits that were compared with the commands, sure or not.
     if (isWhole(result) || (result.kind === "digits" && result.final && line !== "bad")) return result;
-    return (task.what === "yes_no" ? this.#testWord(samples) : this.#command(samples)) ?? result;
+    return (task.what === "yes_no" ? this.#testWord(decoders, samples) : this.#command(decoders, samples)) ?? result;
   }
 
-  #testWord(samples: Float32Array): RecognitionResult | null {
+  #testWord({ batch }: Decoders, samples: Float32Array): RecognitionResult | null {
     if (!this.#task?.testWord || !this.#isKeyword) return null;
     if (this.#task.what === "zip" && (this.#free()?.length ?? 0) > TEST_WORD_DIGITS) return null;
-    this.#deps.batch.use(SPOT_TEST_WORD);
-    return this.#deps.batch.decode(samples).includes(TEST_WORD) ? { kind: "test_word" } : null;
+    batch.use(SPOT_TEST_WORD);
+    return batch.decode(samples).includes(TEST_WORD) ? { kind: "test_word" } : null;
   }
 
-  #command(samples: Float32Array): RecognitionResult | null {
+  #command({ batch }: Decoders, samples: Float32Array): RecognitionResult | null {
     if (!this.#isKeyword) return null;
-    this.#deps.batch.use(SPOT_COMMAND);
-    const command = commandOf(this.#deps.batch.decode(samples));
+    batch.use(SPOT_COMMAND);
+    const command = commandOf(batch.decode(samples));
     return command && { kind: "command", command };
   }
 

@@ -38,6 +38,9 @@ const END = frames(900);
 /** Silence after which an answer ends of which only a part was heard: group by group, people pause longer. */
 const TIMEOUT = frames(2_000);
 
+/** Frames after a pause before which a caller who speaks on has not completed anything. */
+export const UNTIL_COMPLETE = COMPLETE - PAUSE;
+
 /** What the latest frame brought: the caller began, paused, completed, rested, or ended; `noise`: what had begun was no speech. */
 export type EndpointingEvent = "begin" | "pause" | "complete" | "rest" | "end" | "timeout" | "noise" | null;
 
