@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Decoder, Decoders } from "./decoder.ts";
-import { UNDERSTAND, digitsResult } from "./fields.ts";
+import { FREE_DIGITS, UNDERSTAND, digitsResult } from "./fields.ts";
 
 const ZIP = "two two nine three eight";
 const OTHER = "two two nine oh eight";
@@ -52,3 +52,35 @@ test("no other voice is decoded where none can make a card number count: on a ba
     assert.deepEqual(UNDERSTAND.number(decoders, utterance, { have: 0, lengths: null }), digitsResult([4, 2], true, false));
   }
 });
+
+const SIXTEEN = "four five three eight nine nine zero six one four seven zero seven six eight zero";
+const NO_CARD = "four five three eight nine nine zero six one four seven zero seven six eight one";
+/** What was once heard for SIXTEEN: the check digit holds. */
+const NINETEEN = "four five three eight nine nine zero zero six one four seven zero seven six eight two zero zero";
+const [CARD, LONG_CARD] = [
+  [4, 5, 3, 8, 9, 9, 0, 6, 1, 4, 7, 0, 7, 6, 8, 0],
+  [4, 5, 3, 8, 9, 9, 0, 0, 6, 1, 4, 7, 0, 7, 6, 8, 2, 0, 0],
+];
+
+for (const [name, own, smaller] of [
+  ["taken where no voice hears a card of sixteen", NO_CARD, NO_CARD],
+  ["asked again where the caller's own voice hears a card of sixteen", SIXTEEN, NO_CARD],
+  ["asked again where a smaller person's voice hears a card of sixteen", NO_CARD, SIXTEEN],
+] as const) {
+  test(`a card number of nineteen digits is ${name}: three inserted digits hold the check digit once in ten times (R-229)`, () => {
+    const scored = (words: string) => ({ words: words.split(" "), score: 0, frames: 100 });
+    const heard = [own];
+    let isFree = false;
+    const batch: Pick<Decoder, "use" | "score"> = {
+      use: (grammar) => void (isFree = grammar === FREE_DIGITS),
+      score: () => (isFree ? scored(NINETEEN) : heard.length > 0 ? scored(heard.shift()!) : null),
+    };
+    const decoders = { scoring: batch, batch, streaming: batch, aside: () => () => scored(smaller) } as Pick<Decoders, "aside"> as Decoders;
+    const utterance = { samples: new Float32Array(8_000), free: Array.from(LONG_CARD), line: "quiet" } as const;
+    const isTaken = name.startsWith("taken");
+    assert.deepEqual(
+      UNDERSTAND.number(decoders, utterance, { have: 0, lengths: null }),
+      isTaken ? digitsResult(LONG_CARD, true, true) : digitsResult(own === SIXTEEN ? CARD : [...CARD.slice(0, -1), 1], true, false),
+    );
+  });
+}

@@ -266,10 +266,6 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   };
   // No voice can hear a card where so many digits are missing, and none is trusted on a bad line.
   const smaller = line !== "bad" && count >= shortest - MISSED ? hear(SMALLER_SPEAKER) : null;
-  if (line !== "bad" && OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
-    const again = scoreDigits(batch, samples, FREE_DIGITS);
-    if (again && isSame(again.digits, free)) return digitsResult(free, true, leadOfCard(samples, again) >= LEAST_LEAD_CARD);
-  }
   const measure = (voice: Voice | undefined) => {
     if (voice?.best) voice.lead = leadOfCard(voice.samples, voice.best);
   };
@@ -278,6 +274,12 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   if (!smaller) return doubt;
 
   const voices = [own, smaller()];
+  if (OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
+    // Three digits too many hold the check digit once in ten times, and lead any others of their length.
+    if (voices.some(({ best }) => best && isCard(best))) return doubt;
+    const again = scoreDigits(batch, samples, FREE_DIGITS);
+    if (again && isSame(again.digits, free)) return digitsResult(free, true, leadOfCard(samples, again) >= LEAST_LEAD_CARD);
+  }
   let card = cardIn(voices, free);
   if (card?.opinions === CONFIRMED - 1 && card.heardIn[0] === own) {
     measure(own);
