@@ -57,10 +57,10 @@ const REFUSED = Object.assign(new Error("unsupported Unicode escape sequence"), 
 
 /** Notes with `note` as an adapter does, while time passes; rejects as the note does. */
 async function noteThrough(note: IoScope["note"]): Promise<void> {
-  let isOver = false;
-  const noting = withGatewayIo(deps, { ...scope, note }, (io) => io.note({ payment: "1" })).finally(() => (isOver = true));
+  const over = new AbortController();
+  const noting = withGatewayIo(deps, { ...scope, note }, (io) => io.note({ payment: "1" })).finally(() => over.abort());
   const passing = async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       clock.advance(100);
       await new Promise((resolve) => setImmediate(resolve));
     }
