@@ -187,6 +187,8 @@ function answerOn(socket: Socket, url: URL, { method, headers, body }: OutboundR
       headers: { ...identityOnly(headers), host: url.host },
       maxHeaderSize: MAX_HEADER_BYTES,
     });
+    // All of them: one that is left out could be the one that says how the body is encoded.
+    sent.maxHeadersCount = 0;
     sent.once("response", resolve);
     // Nobody asked for another protocol. Without a listener Node closes the connection and says nothing: `send` would never end.
     sent.once("upgrade", () => reject(new Refusal("broken answer")));
