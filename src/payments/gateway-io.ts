@@ -3,7 +3,7 @@ import type { Gateway, GatewayIo, GatewaySettings } from "#src/gateways/index.ts
 import { sleep, type Clock } from "#src/kernel/clock.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Random } from "#src/kernel/random.ts";
-import type { Log, Outbound } from "#src/platform/index.ts";
+import { isDatabaseUnavailable, type Log, type Outbound } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { addNotes, type Attempt } from "./attempts.ts";
 import type { PaymentsDeps } from "./types.ts";
@@ -27,6 +27,9 @@ export interface IoScope {
   deadlineMs: number;
   note(notes: Record<string, string>): Promise<void>;
 }
+
+/** How long after a connection of the database broke a note is written again. */
+const NOTE_AGAIN_MS = 100;
 
 /** The answer of `work` with what a gateway may touch during one attempt or one look-up, all of it under one total deadline. */
 export async function withGatewayIo<T>(deps: IoDeps, scope: IoScope, work: (io: GatewayIo) => Promise<T>): Promise<T> {
@@ -58,7 +61,16 @@ export async function withGatewayIo<T>(deps: IoDeps, scope: IoScope, work: (io: 
       await sleep(clock, ms);
       return true;
     },
-    note: (notes) => scope.note(notes),
+    async note(notes) {
+      for (;;) {
+        try {
+          return await scope.note(notes);
+        } catch (error) {
+          // Nothing is known of the payment by it: while there is time, the adapter goes on once the note stands.
+          if (!isDatabaseUnavailable(error) || !(await io.wait(NOTE_AGAIN_MS))) throw error;
+        }
+      }
+    },
     accessToken: (mint, { renew = false } = {}) => tokens.get(tokenKey(deps.gateways[gateway], projectId, settings), mint, renew),
     rotateCredentials: (change) => projects.rotateCredentials(projectId, gateway, settings.environment, change),
   };
