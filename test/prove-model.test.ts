@@ -5,7 +5,7 @@ import { addNotes, adoptOpenAttempts, decisionOf, findAttempt, lastDecline } fro
 import { beginAttempt, endAttempt } from "#src/payments/transitions.ts";
 import { claimReversals, requireReversalOfUnknown, endReversal, postponeReversal } from "#src/payments/reversal-rows.ts";
 import { systemClock } from "#src/kernel/clock.ts";
-import { type Database, type Db, silentLog, startLease } from "#src/platform/index.ts";
+import { type Database, type Db, livingProcesses, silentLog, startLease } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
 import { createSessions, type NewSession } from "#src/sessions/index.ts";
 import { notifyProgress } from "#src/sessions/progress.ts";
@@ -138,8 +138,10 @@ async function play(database: Database): Promise<unknown[]> {
         (found) => found && { ...found, ageMs: found.ageMs >= 0, deadlineMs: rounded(found.deadlineMs), trace: found.trace.notes },
       ),
     );
-    await note(adoptOpenAttempts(db, "one", { busy: new Set([id]), reconcilable: ["stripe"] }));
-    await note(adoptOpenAttempts(db, "two", { busy: new Set(), reconcilable: ["stripe"] }));
+    await note(adoptOpenAttempts(db, "one", { busy: new Set([id]), reconcilable: ["stripe"] }, []));
+    await note(livingProcesses(db));
+    await note(adoptOpenAttempts(db, "two", { busy: new Set(), reconcilable: ["stripe"] }, ["one"]));
+    await note(adoptOpenAttempts(db, "two", { busy: new Set(), reconcilable: ["stripe"] }, []));
     const [end, moves] = [
       { id, sessionId: a },
       { processor: { id: "x" }, cardBrand: "visa", errorMessage: null },
@@ -190,6 +192,9 @@ async function play(database: Database): Promise<unknown[]> {
   await note(projectsWithDueEvents(db, 0));
   for (let index = 0; index < 4; index++) await note(claimDueEvent(db, PROJECT));
   await note(markWaiting(db, await eventOf(a), "500", 0).then(() => claimDueEvent(db, PROJECT)));
+  const awaited = { id: await eventOf(a), tries: 2 };
+  await note(markWaiting(db, awaited.id, "500", 60_000).then(() => claimDueEvent(db, PROJECT, { ...awaited, tries: 1 })));
+  await note(claimDueEvent(db, PROJECT, awaited));
   await note(markDelivered(db, await eventOf(a), "200").then(() => claimDueEvent(db, PROJECT)));
   await note(reviveEvent(db, await eventOf(a)));
   await note(reviveEvent(db, "evt_none"));

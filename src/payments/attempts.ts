@@ -113,13 +113,14 @@ export async function lastDecline(db: Db, sessionId: string): Promise<string | n
 }
 
 /**
- * Makes `owner` the owner of every attempt without an outcome whose owner is dead or which is overdue with `owner` itself,
- * and answers their ids. An attempt of a living process is never among them; two processes never get the same one.
+ * Makes `owner` the owner of every attempt without an outcome whose owner is dead, and none of `heardOf`, or which is overdue with `owner`
+ * itself, and answers their ids. An attempt of a living process is never among them; two processes never get the same one.
  */
 export async function adoptOpenAttempts(
   db: Db,
   owner: string,
   { busy, reconcilable }: { busy: ReadonlySet<string>; reconcilable: readonly GatewayName[] },
+  heardOf: readonly string[],
 ): Promise<string[]> {
   const rows = await db
     .updateTable("payment_attempts")
@@ -141,7 +142,11 @@ export async function adoptOpenAttempts(
               row("attempt.owner", "=", owner),
               row.or([row("attempt.outcome", "=", "unknown"), row("attempt.deadline_at", "<", OVERDUE)]),
             ]),
-            row.and([row("attempt.owner", "!=", owner), isOwnerDead(sql.ref("attempt.owner"))]),
+            row.and([
+              row("attempt.owner", "!=", owner),
+              isOwnerDead(sql.ref("attempt.owner")),
+              sql<boolean>`attempt.owner <> all(${heardOf}::text[])`,
+            ]),
           ]),
         )
         .where(sql<boolean>`attempt.id <> all(${[...busy]}::uuid[])`)

@@ -18,8 +18,11 @@ import type { Reversals } from "./reversal.ts";
 export interface Search {
   /** Attempts that this process is charging or searching: nobody else in it touches them. */
   readonly busy: Set<string>;
-  /** Searches in the background if the attempt needs it. */
-  begin(id: string): void;
+  /**
+   * Searches in the background if the attempt needs it. `startedAt`: when this process began the attempt, monotonic ms; left out: the
+   * database's clock says how old it is.
+   */
+  begin(id: string, startedAt?: number): void;
   /** Gateways whose attempts can be searched at all. */
   readonly reconcilable: readonly GatewayName[];
   /** Ends all searches; the next process takes them up. */
@@ -50,19 +53,19 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   const background = new Background();
   const stopping = new AbortController();
 
-  function begin(id: string): void {
+  function begin(id: string, startedAt?: number): void {
     if (busy.has(id) || stopping.signal.aborted) return;
     busy.add(id);
     // Only `stop` ends it early.
-    const whole = searchOn(id).catch(() => {});
+    const whole = searchOn(id, startedAt).catch(() => {});
     void background.run(whole.finally(() => busy.delete(id)));
   }
 
   /** Through every outage of the database. */
-  async function searchOn(id: string): Promise<void> {
+  async function searchOn(id: string, startedAt?: number): Promise<void> {
     for (;;) {
       try {
-        await search(id);
+        await search(id, startedAt);
         return;
       } catch (error) {
         if (stopping.signal.aborted) return;
@@ -72,13 +75,14 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     }
   }
 
-  async function search(id: string): Promise<void> {
-    let began: number | null = null;
+  async function search(id: string, startedAt?: number): Promise<void> {
+    let began = startedAt;
     for (let round = 0; ; round++) {
       // Anew each round: what the last one noted, a refund that was sent above all, says what this one may send.
       const attempt = await findAttempt(database.db, id);
       if (!attempt || attempt.outcome === "approved" || attempt.outcome === "declined") return;
-      // Ages are counted on the monotonic clock from the database's first figure: no clock that is set can end a search early.
+      // Ages are counted on the monotonic clock, of another process's attempt from the database's first figure: no clock that is set can
+      // end a search early (R-288).
       const start = (began ??= clock.monotonic() - attempt.ageMs);
       const age = () => clock.monotonic() - start;
       const known = await ask(attempt, age);

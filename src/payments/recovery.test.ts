@@ -116,6 +116,24 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal(fake.voids.length, 0);
   });
 
+  test("a process counts the age of its own attempt by itself, though the database's clock was set forward while it was charged (R-288)", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const begin = process.clock.monotonic();
+    fake.onCharge = async () => {
+      const anHour = sql`interval '1 hour'`;
+      await sql`update payment_attempts set started_at = started_at - ${anHour}, deadline_at = deadline_at - ${anHour}`.execute(
+        fixture.database.db,
+      );
+      return LOST;
+    };
+    fake.onLookUp = () => ({ outcome: "absent" });
+    const session = await collecting(fixture);
+    await process.payments.settle({ session, card: testCard(), mayRetry: true });
+    await timePasses(process.clock, isFinal(session));
+    const last = (fake.lookUps.at(-1) ?? 0) - begin;
+    assert.ok(last >= 18 * SECOND, `believed after ${last} ms`);
+  });
+
   test("a card that may be stored and cannot be found fails the session once nobody waits for the answer, and stands on the operator's list (I4)", async () => {
     const session = await died("dead");
     fake.onLookUp = fake.onVoid = () => ({ outcome: "absent", mayBeStored: true });
@@ -275,6 +293,38 @@ describe("recovering a payment whose answer was lost", () => {
     assert.equal((await attemptOf(session)).owner, "living");
     assert.equal((await read(session)).phase, "charging");
   });
+
+  for (const [step, hours] of [
+    ["forward", -1],
+    ["back", 1],
+  ] as const)
+    test(`a living process keeps its attempt when the database's clock is set ${step}: it is waited for until it says that it lives (R-288)`, async () => {
+      const session = await died("living");
+      await lease("living");
+      const moveHeartbeat = (at: number) =>
+        fixture.database.db
+          .updateTable("process_leases")
+          .set({ heartbeat_at: sql<Date>`clock_timestamp() + ${at} * interval '1 hour'` })
+          .execute();
+      const { payments, clock } = testProcess(fixture, fake.gateway(), { owner: "process-2" });
+      const stop = payments.startJanitor();
+      const rounds = async (count: number) => {
+        for (let round = 0; round < count; round++) {
+          clock.advance(2 * SECOND);
+          while (clock.pending === 0) await turn();
+        }
+      };
+      while (clock.pending === 0) await turn();
+      await moveHeartbeat(hours);
+      await rounds(3);
+      await moveHeartbeat(0);
+      await rounds(5);
+      assert.equal((await attemptOf(session)).owner, "living");
+      await moveHeartbeat(hours);
+      await rounds(5);
+      assert.equal((await attemptOf(session)).owner, "process-2");
+      await stop();
+    });
 
   test("of several processes one takes over a dead one's attempt", async () => {
     const session = await died("dead");

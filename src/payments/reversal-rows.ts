@@ -14,6 +14,8 @@ export interface DueReversal {
 /** Longer than one try can take: a process that dies in it leaves the attempt to the next. */
 const TURN = "60 seconds";
 const AT_A_TIME = 20;
+/** Later than any try is put off: a time beyond it was written before the database server's clock was set back. */
+const TOO_LATE = "11 minutes";
 
 /** An attempt whose outcome nobody can tell is to be given back: from this commit on it cannot become a success any more. */
 export async function requireReversalOfUnknown(db: Db, id: string, reason: string): Promise<void> {
@@ -42,7 +44,7 @@ export async function claimReversals(db: Db, id?: string): Promise<DueReversal[]
         .selectFrom("payment_attempts as attempt")
         .select("attempt.id")
         .where("attempt.reversal", "=", "due")
-        .where("attempt.reversal_at", "<=", sql<Date>`clock_timestamp()`);
+        .where(sql<boolean>`(attempt.reversal_at <= clock_timestamp() or attempt.reversal_at > clock_timestamp() + ${TOO_LATE}::interval)`);
       return (id === undefined ? due : due.where("attempt.id", "=", id))
         .orderBy("attempt.reversal_at")
         .limit(AT_A_TIME)

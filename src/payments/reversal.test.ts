@@ -103,6 +103,18 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     assert.equal((await attemptOf(session)).reason, "money taken for a session that had ended otherwise");
   });
 
+  test("money is given back in its time also when the database server's clock was set back since the last try (R-288)", async () => {
+    fake.onVoid = () => ({ outcome: "unknown", reason: "" });
+    const process = testProcess(fixture, fake.gateway());
+    const session = await approvedTooLate(process);
+    await timePasses(process.clock, () => fake.voids.length === 1);
+    fake.onVoid = () => ({ outcome: "voided" });
+    await secondsPass(-3600);
+    const begin = process.clock.monotonic();
+    await janitor(process, async () => process.clock.monotonic() - begin > 60_000 || (await reversalOf(session)) === "done");
+    assert.equal(await reversalOf(session), "done");
+  });
+
   test("nothing to void is not believed under other credentials than the attempt's: another account never had it", async () => {
     fake.onVoid = () => ({ outcome: "nothing to void" });
     const process = testProcess(fixture, fake.gateway());

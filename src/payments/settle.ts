@@ -54,7 +54,8 @@ export async function settle(
   let lost = false;
   let intended = false;
   // Counted from before the intent is written: the ledger's deadline, after which others may decide, is later than ours.
-  const ends = deps.clock.monotonic() + gateway.capabilities.deadlineMs;
+  const startedAt = deps.clock.monotonic();
+  const ends = startedAt + gateway.capabilities.deadlineMs;
   search.busy.add(id);
   try {
     const intent = await writeIntent(deps, id, input, gateway, settings, connectedAccount);
@@ -95,7 +96,7 @@ export async function settle(
     return { kind: "unknown" };
   } finally {
     search.busy.delete(id);
-    if (lost) search.begin(id);
+    if (lost) search.begin(id, startedAt);
   }
 }
 

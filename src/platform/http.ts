@@ -54,6 +54,7 @@ interface OutboundOptions {
 const TIMEOUT_MS = 30_000;
 const MAX_BODY_BYTES = 256 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
+const HEADERS_TOO_LONG = "answer headers too long";
 
 /** A fault with the words for `reason`. The words are constants: they reach logs. */
 class Refusal extends Error {}
@@ -85,6 +86,7 @@ export function createOutbound({ allow, ownHosts = [], extraCa = [], resolve = r
     try {
       const answer = await answerOn(socket, url, request);
       crashPoint("response_begun");
+      if (headLength(answer) > MAX_HEADER_BYTES) throw new Refusal(HEADERS_TOO_LONG);
       const headers = Object.fromEntries(Object.entries(answer.headersDistinct).map(([name, values]) => [name, (values ?? []).join(", ")]));
       const encoded = !["", "identity"].includes((headers["content-encoding"] ?? "").toLowerCase());
       if (encoded && !request.statusOnly) throw new Refusal("encoded answer");
@@ -185,12 +187,19 @@ function answerOn(socket: Socket, url: URL, { method, headers, body }: OutboundR
       headers: { ...identityOnly(headers), host: url.host },
       maxHeaderSize: MAX_HEADER_BYTES,
     });
+    // All of them: one that is left out could be the one that says how the body is encoded.
+    sent.maxHeadersCount = 0;
     sent.once("response", resolve);
     // Nobody asked for another protocol. Without a listener Node closes the connection and says nothing: `send` would never end.
     sent.once("upgrade", () => reject(new Refusal("broken answer")));
     sent.on("error", reject);
     sent.end(body);
   });
+}
+
+/** Bytes of the answer's headers as they came. Its parser counts names and values alone: many short ones have as much around them. */
+function headLength({ rawHeaders }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, text) => sum + text.length + ": ".length, 0);
 }
 
 /** TLS 1.2 at least, verified by the authorities that this host trusts and the `extra` ones. */
@@ -237,7 +246,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENETUNREACH: "network unreachable",
   ECONNRESET: "connection reset",
   EPIPE: "connection reset",
-  HPE_HEADER_OVERFLOW: "answer headers too long",
+  HPE_HEADER_OVERFLOW: HEADERS_TOO_LONG,
 };
 
 function reasonOf(error: unknown): string {

@@ -48,12 +48,13 @@ export async function startLease({ database, clock, owner, roles, masterKeys, lo
   };
 }
 
-/** The processes heard of within the last 15 s, and their roles. */
+/** The living processes and their roles (`isOwnerDead`). */
 export async function livingProcesses(db: Db): Promise<{ owner: string; roles: string[] }[]> {
   const rows = await db
     .selectFrom("process_leases")
     .select(["owner", "roles"])
     .where("heartbeat_at", ">", sql<Date>`clock_timestamp() - ${DEAD_AFTER}::interval`)
+    .where("heartbeat_at", "<", sql<Date>`clock_timestamp() + ${DEAD_AFTER}::interval`)
     .orderBy("owner")
     .execute();
   return rows.map(({ owner, roles }) => ({ owner, roles: roles.split(",") }));

@@ -31,6 +31,20 @@ test("a header that is repeated is a list, with the same value too (R-211)", () 
   assert.deepEqual(identifiers({ fields }).sessionIds, [`${ID},${ID}`]);
 });
 
+test("what is repeated within one URI, or a list that names one value only, is a list as well (R-211)", () => {
+  const other = ID.replace("1111", "9999");
+  const places = [
+    { uri: `sip:pay@till.example?X-Session-Id=${ID}&x-session-id=${other}` },
+    { uri: `sip:pay@till.example;X-Session-Id=${ID};x-session-id=${other}` },
+    { to: `<sip:pay@till.example?X-Session-Id=${ID}&X-Session-Id=${other}>` },
+    { fields: [`X-Session-Id: ${ID}`, `X-Session-Id: ${other}`] },
+  ];
+  for (const place of places) assert.deepEqual(identifiers(place).sessionIds, [`${ID},${other}`], JSON.stringify(place));
+  assert.deepEqual(identifiers({ fields: [`X-Session-Id: ${ID},`] }).sessionIds, [`${ID},`]);
+  assert.deepEqual(identifiers({ fields: ["X-Session-Id:", `X-Session-Id: ${ID}`] }).sessionIds, [`,${ID}`]);
+  assert.deepEqual(identifiers({ fields: ["X-Session-Id:"] }).sessionIds, []);
+});
+
 test("X-Caller is read from the same places, escapes decoded (R-213)", () => {
   assert.deepEqual(identifiers({ uri: "sip:pay@till.example?X-Caller=%2B14155550102" }).callers, ["+14155550102"]);
   assert.deepEqual(identifiers({ to: "<sip:pay@till.example;X-X-Caller=+14155550102>" }).callers, ["+14155550102"]);

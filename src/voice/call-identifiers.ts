@@ -12,11 +12,14 @@ const MAX_ASSERTED = 2;
 export function callIdentifiersOf(request: SipRequest, isTrunk: boolean): CallIdentifiers {
   const to = request.to.uri;
   const everywhere = (header: string): string[] =>
-    [header, `X-${header}`].flatMap((name) => [
-      // Repeated it is a list (RFC 3261 section 7.3.1), which names nothing (R-211).
-      ...[request.headers(name).join(",")].filter((value) => value !== ""),
-      ...[request.uri, to].flatMap(({ headers, params }) => [headers.get(name), params.get(name)]).filter((value) => value !== null),
-    ]);
+    [header, `X-${header}`]
+      .flatMap((name) => [
+        request.lines(name),
+        ...[request.uri, to].flatMap(({ headers, params }) => [valuesIn(headers, name), valuesIn(params, name)]),
+      ])
+      // Repeated in one place it is a list (RFC 3261 section 7.3.1), which names nothing (R-211).
+      .map((values) => values.join(","))
+      .filter((value) => value !== "");
   const dialled = [to, request.uri].flatMap(({ user, params }) => (user ? [dialledOf(user, params.get("ext"))] : []));
   const asserted = isTrunk
     ? request
@@ -33,6 +36,10 @@ export function callIdentifiersOf(request: SipRequest, isTrunk: boolean): CallId
       (user): user is string => user !== null && !/^(anonymous|restricted|unavailable)$/i.test(user),
     ),
   };
+}
+
+function valuesIn(pairs: Iterable<[name: string, value: string]>, wanted: string): string[] {
+  return [...pairs].filter(([name]) => name.toLowerCase() === wanted.toLowerCase()).map(([, value]) => value);
 }
 
 /** NUMBER*CODE, NUMBER,CODE, NUMBERxCODE, NUMBER;ext=CODE (RFC 3966 section 5.3), or the code alone, which a trunk's project takes. */

@@ -3,6 +3,7 @@ import type { Random } from "#src/kernel/random.ts";
 import { Background, type Database, type Log, type Outbound, repeat } from "#src/platform/index.ts";
 import type { Projects, WebhookEndpoint } from "#src/projects/index.ts";
 import {
+  type Awaited,
   CHANNEL,
   claimDueEvent,
   keepBody,
@@ -52,11 +53,11 @@ export function createDelivery(deps: DeliveryDeps) {
   let stopListening: (() => Promise<void>) | null = null;
 
   /** Starts a loop for the project unless it has four. */
-  function wake(projectId: string): void {
+  function wake(projectId: string, awaited: Awaited | null = null): void {
     const count = loops.get(projectId) ?? 0;
     if (stopped || count >= MOST_AT_ONCE) return;
     loops.set(projectId, count + 1);
-    const loop = drain(projectId)
+    const loop = drain(projectId, awaited)
       .catch((error: unknown) => log.error("webhook_delivery_broken", { project: projectId, error }))
       .finally(() => {
         const left = (loops.get(projectId) ?? 1) - 1;
@@ -66,19 +67,20 @@ export function createDelivery(deps: DeliveryDeps) {
     void background.run(loop);
   }
 
-  function wakeAfter(ms: number, projectId: string): void {
+  function wakeAfter(ms: number, projectId: string, awaited: Awaited | null = null): void {
     if (stopped) return;
     const cancel = clock.after(ms + LATER_MS, () => {
       timers.delete(cancel);
-      wake(projectId);
+      wake(projectId, awaited);
     });
     timers.add(cancel);
   }
 
-  async function drain(projectId: string): Promise<void> {
+  /** `awaited` is due whatever the database's clock says, which may have been set meanwhile (R-288). */
+  async function drain(projectId: string, awaited: Awaited | null): Promise<void> {
     for (;;) {
       if (stopped) return;
-      const event = await claimDueEvent(database.db, projectId);
+      const event = await claimDueEvent(database.db, projectId, awaited);
       if (!event) return;
       // A backlog starts the project's other loops; each of them ends at once when there is none.
       wake(projectId);
@@ -141,7 +143,7 @@ export function createDelivery(deps: DeliveryDeps) {
     }
     await markWaiting(database.db, event.id, outcome, wait);
     // Later ones are the sweeps'.
-    if (wait <= SWEEP_MS) wakeAfter(wait, event.projectId);
+    if (wait <= SWEEP_MS) wakeAfter(wait, event.projectId, { id: event.id, tries: event.tries });
   }
 
   /** Takes up what nobody was woken for and what a worker that died had claimed, and sees to what is due before the next sweep. */
@@ -161,7 +163,12 @@ export function createDelivery(deps: DeliveryDeps) {
     sweptAt = clock.monotonic();
     const round = () => {
       // Listening comes first, so that no event falls between the two; when it fails, the next round tries again.
-      const begun = async () => (stopListening ??= await database.listen(CHANNEL, wake, () => void round()));
+      const begun = async () =>
+        (stopListening ??= await database.listen(
+          CHANNEL,
+          (projectId) => wake(projectId),
+          () => void round(),
+        ));
       const whole = begun()
         .then(sweep)
         .catch((error: unknown) => log.warn("webhook_sweep_failed", { error }));

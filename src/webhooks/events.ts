@@ -25,11 +25,17 @@ const CLAIM_MS = 30_000;
  */
 const HIDDEN_MS = 600_000;
 
+/** How far the database server's clock may be set back while an event waits for its first try. */
+const SET_BACK_MS = 75 * 60_000;
+
 const milliseconds = (ms: number) => sql<Date>`clock_timestamp() + ${ms} * interval '1 millisecond'`;
 
-/** Whether the next try is due within so many milliseconds. The first bound is for the index, and twice as far as a new event's: the server's clock may be set back. */
+/** Whether the next try is due within so many milliseconds. The first bound is for the index, and further than a new event's: the server's clock may be set back. */
 const isDueWithin = (ms: number) =>
-  sql<boolean>`next_try_at <= ${milliseconds(2 * HIDDEN_MS)} and (tries = 0 or next_try_at <= ${milliseconds(ms)})`;
+  sql<boolean>`next_try_at <= ${milliseconds(HIDDEN_MS + SET_BACK_MS)} and (tries = 0 or next_try_at <= ${milliseconds(ms)})`;
+
+/** An event that was tried, and whose next try this process has waited for by its own clock. */
+export type Awaited = Pick<WebhookEvent, "id" | "tries">;
 
 /** NOTIFY channel of new events; the payload is the project's id. */
 export const CHANNEL = "voicetill_webhook";
@@ -71,8 +77,9 @@ export async function keepBody(db: Db, id: string, body: string): Promise<boolea
   return kept !== undefined;
 }
 
-/** Takes the project's next due event for one try; null when none is due. Two workers never get the same one. */
-export async function claimDueEvent(db: Db, projectId: string): Promise<WebhookEvent | null> {
+/** Takes the project's next due event for one try, `awaited` among them; null when none is due. Two workers never get the same one. */
+export async function claimDueEvent(db: Db, projectId: string, awaited: Awaited | null = null): Promise<WebhookEvent | null> {
+  const isDue = awaited ? sql<boolean>`(${isDueWithin(0)} or id = ${awaited.id} and tries = ${awaited.tries})` : isDueWithin(0);
   const row = await db
     .updateTable("webhook_events")
     .set({ next_try_at: milliseconds(CLAIM_MS), tries: sql`tries + 1` })
@@ -83,7 +90,7 @@ export async function claimDueEvent(db: Db, projectId: string): Promise<WebhookE
         .where("project_id", "=", projectId)
         .where("delivered_at", "is", null)
         .where("dead_at", "is", null)
-        .where(isDueWithin(0))
+        .where(isDue)
         .orderBy("next_try_at")
         .limit(1)
         .forUpdate()

@@ -221,15 +221,31 @@ describe("the status webhook", () => {
     assert.equal((await fixture.database.db.selectFrom("webhook_events").selectAll().execute()).length, 0);
   });
 
-  test("a new event is sent at once also when the database server's clock was set back since it was written", async () => {
+  test("a new event is sent at once also when the database server's clock was set back by an hour since it was written (R-288)", async () => {
     const { id } = await eventOf(await finalSession());
     await fixture.database.db
       .updateTable("webhook_events")
-      .set({ next_try_at: sql<Date>`next_try_at + interval '5 minutes'` })
+      .set({ next_try_at: sql<Date>`next_try_at + interval '1 hour'` })
       .where("id", "=", id)
       .execute();
     await tryDue();
     assert.equal(receiver.received.length, 1);
+  });
+
+  test("the second try comes after its five seconds also when the database server's clock is set back meanwhile (R-288, R-349)", async () => {
+    receiver.answer = status(500);
+    const { id } = await eventOf(await finalSession());
+    const delivery = createDelivery(deps);
+    await delivery.sweep();
+    await delivery.idle();
+    await fixture.database.db
+      .updateTable("webhook_events")
+      .set({ next_try_at: sql<Date>`next_try_at + interval '1 hour'` })
+      .where("id", "=", id)
+      .execute();
+    clock.advance(7_000);
+    await delivery.idle();
+    assert.equal(receiver.received.length, 2);
   });
 
   test("each try carries the same id and bytes under a fresh timestamp", async () => {

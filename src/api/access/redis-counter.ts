@@ -5,6 +5,8 @@ import type { Log } from "#src/platform/index.ts";
 import { countOf, type RateCounter, WINDOW_MS } from "./counter.ts";
 import { memoryCounter } from "./memory-counter.ts";
 
+/** A bucket that is to be full later than this was written before the server's clock was set back. */
+const SET_BACK_MS = WINDOW_MS + 1_000;
 /** A connection stands, with its handshake, or it is given up. */
 const CONNECT_MS = 1000;
 /** A request waits this long for its count at most: a Redis that is slower is no help. */
@@ -17,10 +19,11 @@ const RETRY_MS = 1000;
  */
 const takeToken = defineScript({
   SCRIPT: `
-    local tokenMs, windowMs = tonumber(ARGV[1]), tonumber(ARGV[2])
+    local tokenMs, windowMs, setBackMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
     local time = redis.call('TIME')
     local now = time[1] * 1000 + time[2] / 1000
     local fullAt = math.max(tonumber(redis.call('GET', KEYS[1]) or '0'), now)
+    if fullAt > now + setBackMs then fullAt = now end
     local allowed = fullAt + tokenMs <= now + windowMs + 1
     if allowed then
       fullAt = fullAt + tokenMs
@@ -30,7 +33,7 @@ const takeToken = defineScript({
   NUMBER_OF_KEYS: 1,
   parseCommand(parser, bucket: string, limit: number) {
     parser.pushKey(`voicetill:rate:${bucket}`);
-    parser.push(String(WINDOW_MS / limit), String(WINDOW_MS));
+    parser.push(String(WINDOW_MS / limit), String(WINDOW_MS), String(SET_BACK_MS));
   },
   transformReply: ([allowed, fullInMs]: [number, number]) => ({ allowed: allowed === 1, fullInMs }),
 });

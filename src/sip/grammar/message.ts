@@ -1,7 +1,7 @@
 import { type Address, parseAddress } from "./address.ts";
 import { HeaderFields } from "./header-fields.ts";
 import { sdpPart } from "./multipart.ts";
-import { toOctets } from "./octets.ts";
+import { fromOctets, toOctets } from "./octets.ts";
 import { reasonPhrase } from "./reasons.ts";
 import { isToken } from "./scanner.ts";
 import { SipSyntaxError } from "./syntax-error.ts";
@@ -35,6 +35,11 @@ abstract class SipMessage {
   /** The first line of a header as text, null when absent. Names are compared without case, compact forms are known. */
   header(name: string): string | null {
     return this.fields.text(name);
+  }
+
+  /** Each line of a header as text, lists as they are. */
+  lines(name: string): string[] {
+    return this.fields.all(name).map(fromOctets);
   }
 
   /** Every value of a header as text, comma-separated lists split. */
