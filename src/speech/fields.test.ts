@@ -84,3 +84,19 @@ for (const [name, own, smaller] of [
     );
   });
 }
+
+for (const [isTaken, larger] of [
+  [false, NO_CARD],
+  [true, SIXTEEN],
+] as const) {
+  test(`a card number that two voices hear, and lead by, while as many other digits were followed is ${isTaken ? "taken where a third voice hears it" : "asked again where a third does not hear it"} (R-229)`, () => {
+    const scored = (words: string, score = 0) => ({ words: words.split(" "), score, frames: 100 });
+    const heard = [scored(SIXTEEN), scored(NO_CARD, -121)];
+    const voices = [scored(SIXTEEN), scored(larger)];
+    const batch = { use: () => {}, score: () => heard.shift() ?? null };
+    const aside = () => () => voices.shift() ?? null;
+    const decoders = { scoring: batch, batch, streaming: batch, aside } as Pick<Decoders, "aside"> as Decoders;
+    const utterance = { samples: new Float32Array(8_000), free: [5, ...CARD.slice(1)], line: "quiet" as const };
+    assert.deepEqual(UNDERSTAND.number(decoders, utterance, { have: 0, lengths: null }), digitsResult(CARD, true, isTaken));
+  });
+}

@@ -238,7 +238,9 @@ function cardIn(voices: readonly Voice[], free: readonly number[]): { digits: nu
   if (!digits || !heardIn.every(({ best }) => isSame(digits, best?.digits ?? null))) return null;
   const isFollowed = isSame(digits, free);
   const isLeading = heardIn.some(({ lead }) => lead !== null && lead >= LEAST_LEAD_CARD);
-  return { digits, heardIn, opinions: heardIn.length + Number(isFollowed) + Number(isLeading) };
+  // It inserts digits, and seldom mistakes one: as many others are an opinion against these.
+  const isContradicted = !isFollowed && free.length === digits.length;
+  return { digits, heardIn, opinions: heardIn.length + Number(isFollowed) + Number(isLeading) - Number(isContradicted) };
 }
 
 /** How well a voice fits what was said: people's mouths differ, and so does the voice in which their words are likeliest. */
