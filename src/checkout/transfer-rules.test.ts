@@ -181,9 +181,17 @@ test("a sip callback at a trunk obeys the rules for numbers when its user part r
   assert.equal(allowed("sip:+442079460958@trunk.example", project("US", "+44")), false, "the host must be allowed too");
 });
 
+type Dialled = [country: string, ...users: string[]];
+
+/** Whether each of these may be dialled at a trunk by `projectIn` of its country. */
+function assertAtTrunk(dialled: readonly Dialled[], projectIn: (country: string) => ReturnType<typeof project>, expected: boolean): void {
+  for (const [country, ...users] of dialled)
+    for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, projectIn(country)), expected, `${country} ${user}`);
+}
+
 test("short numbers of emergency, operators and services are dialled by no trunk, whatever is allowed; extensions are (R-330)", () => {
   const everything = (country: string) => project(country, "+", "sip:trunk.example", "sip:*.example", "sip:192.0.2.7");
-  const refused: [country: string, ...users: string[]][] = [
+  const refused: Dialled[] = [
     [
       "US",
       "911",
@@ -208,20 +216,18 @@ test("short numbers of emergency, operators and services are dialled by no trunk
     ["AU", "000"],
     ["DE", "11833", "911"],
   ];
-  for (const [country, ...users] of refused)
-    for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, everything(country)), false, `${country} ${user}`);
-  const extensions: [country: string, ...users: string[]][] = [
+  assertAtTrunk(refused, everything, false);
+  const extensions: Dialled[] = [
     ["US", "12345", "101", "201", "2110", "4000", "agent", "agent911", "*97"],
     ["DE", "201", "300", "4110", "12345"],
   ];
-  for (const [country, ...users] of extensions)
-    for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, everything(country)), true, `${country} ${user}`);
+  assertAtTrunk(extensions, everything, true);
   assert.equal(allowed("sip:911@pbx.example", everything("US")), true, "no trunk");
 });
 
 test("what stands behind an outside-line prefix is looked at too: 9911 may dial 911 at a switchboard, 9011... abroad (R-330)", () => {
   const everything = (country: string) => project(country, "+", "sip:trunk.example");
-  const refused: [country: string, ...users: string[]][] = [
+  const refused: Dialled[] = [
     [
       "US",
       "9911",
@@ -242,19 +248,17 @@ test("what stands behind an outside-line prefix is looked at too: 9911 may dial 
     ["DE", "0112", "0110", "009001234567", "9112"],
     ["AU", "0000"],
   ];
-  for (const [country, ...users] of refused)
-    for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, everything(country)), false, `${country} ${user}`);
+  assertAtTrunk(refused, everything, false);
   // Abroad by the prefix, where the project has its own country alone.
   for (const user of ["9011442079460958", "9-011-44-20-7946-0958"])
     assert.equal(allowed(`sip:${user}@trunk.example`, project("US")), false, user);
-  const numbers: [country: string, ...users: string[]][] = [
+  const numbers: Dialled[] = [
     ["US", "9175550100", "914155550100", "94155550100", "9000", "9100", "0014155550100"],
     ["GB", "02079460958", "902079460958", "9400"],
     ["DE", "030123456", "0030123456", "9400", "4911"],
     ["IT", "0199123456"],
   ];
-  for (const [country, ...users] of numbers)
-    for (const user of users) assert.equal(allowed(`sip:${user}@trunk.example`, everything(country)), true, `${country} ${user}`);
+  assertAtTrunk(numbers, everything, true);
   assert.equal(allowed("sip:9911@pbx.example", project("US")), true, "no trunk");
   assert.equal(allowed("sip:+919005551234@trunk.example", everything("US")), true, "a plus is no prefix");
 });

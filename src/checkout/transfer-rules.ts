@@ -26,11 +26,13 @@ const SHORT_NUMBERS: Readonly<Record<"1" | "other", string>> = {
   other: "[019][0-9]{0,2}|[2-8]11|118[0-9]{1,3}",
 };
 
+/** The digits that take an outside line at most switchboards. */
+const OUTSIDE_LINE = "[09]";
+const BEGINS_OUTSIDE = new RegExp(`^${OUTSIDE_LINE}`);
 /**
- * What a switchboard dials behind these digits, which take an outside line in most countries, by calling code: emergency services, operators and
- * directories. Not all short numbers: four digits may be an extension, and those of a switchboard without such a prefix may begin so.
+ * What a switchboard dials behind them, by calling code: emergency services, operators and directories. Not all short numbers: four digits may
+ * be an extension, and those of a switchboard without such a prefix may begin so.
  */
-const OUTSIDE_LINE = /^[09]/;
 const BEHIND_PREFIX: Readonly<Record<"1" | "other", string>> = {
   "1": "[2-9]11|112|988",
   other: "1[0-39][0-9]|911|99[0-9]|000|118[0-9]{1,3}",
@@ -109,7 +111,7 @@ function digitsOf(text: string): string | null {
 /** Whether a trunk may take the digits for a short number in this country, also behind an outside-line prefix or a service code such as *67, or before a #. */
 function isShortNumber(digits: string, country: string): boolean {
   const plan = callingCodeOf(country) === "1" ? "1" : "other";
-  return new RegExp(`^(?:[*#][0-9]{2}[*#]?)?(?:\\+?(?:${SHORT_NUMBERS[plan]})|[09](?:${BEHIND_PREFIX[plan]}))#?$`).test(digits);
+  return new RegExp(`^(?:[*#][0-9]{2}[*#]?)?(?:\\+?(?:${SHORT_NUMBERS[plan]})|${OUTSIDE_LINE}(?:${BEHIND_PREFIX[plan]}))#?$`).test(digits);
 }
 
 /**
@@ -122,7 +124,7 @@ function numbersMeant(digits: string, country: string): string[] {
   if (digits.startsWith("+")) return [digits];
   const meant = readings(digits, country);
   const possible = meant.filter((number) => parsePhoneNumberFromString(number)?.isPossible());
-  const isOutside = OUTSIDE_LINE.test(digits) && !(isSupportedCountry(country) && isValidPhoneNumber(digits, country));
+  const isOutside = BEGINS_OUTSIDE.test(digits) && !(isSupportedCountry(country) && isValidPhoneNumber(digits, country));
   const behind = isOutside ? readings(digits.slice(1), country).filter((number) => completeIn(number).some((one) => one.isValid())) : [];
   return [...new Set([...(possible.length > 0 ? possible : meant), ...behind])];
 }

@@ -3,7 +3,7 @@ import type { Random } from "#src/kernel/random.ts";
 import { Background, type Database, type Log, type Outbound, repeat } from "#src/platform/index.ts";
 import type { Projects, WebhookEndpoint } from "#src/projects/index.ts";
 import {
-  type Awaited,
+  type AwaitedEvent,
   CHANNEL,
   claimDueEvent,
   keepBody,
@@ -53,7 +53,7 @@ export function createDelivery(deps: DeliveryDeps) {
   let stopListening: (() => Promise<void>) | null = null;
 
   /** Starts a loop for the project unless it has four. */
-  function wake(projectId: string, awaited: Awaited | null = null): void {
+  function wake(projectId: string, awaited: AwaitedEvent | null = null): void {
     const count = loops.get(projectId) ?? 0;
     if (stopped || count >= MOST_AT_ONCE) return;
     loops.set(projectId, count + 1);
@@ -67,7 +67,7 @@ export function createDelivery(deps: DeliveryDeps) {
     void background.run(loop);
   }
 
-  function wakeAfter(ms: number, projectId: string, awaited: Awaited | null = null): void {
+  function wakeAfter(ms: number, projectId: string, awaited: AwaitedEvent | null = null): void {
     if (stopped) return;
     const cancel = clock.after(ms + LATER_MS, () => {
       timers.delete(cancel);
@@ -77,7 +77,7 @@ export function createDelivery(deps: DeliveryDeps) {
   }
 
   /** `awaited` is due whatever the database's clock says, which may have been set meanwhile (R-288). */
-  async function drain(projectId: string, awaited: Awaited | null): Promise<void> {
+  async function drain(projectId: string, awaited: AwaitedEvent | null): Promise<void> {
     for (;;) {
       if (stopped) return;
       const event = await claimDueEvent(database.db, projectId, awaited);

@@ -35,7 +35,7 @@ const isDueWithin = (ms: number) =>
   sql<boolean>`next_try_at <= ${milliseconds(HIDDEN_MS + SET_BACK_MS)} and (tries = 0 or next_try_at <= ${milliseconds(ms)})`;
 
 /** An event that was tried, and whose next try this process has waited for by its own clock. */
-export type Awaited = Pick<WebhookEvent, "id" | "tries">;
+export type AwaitedEvent = Pick<WebhookEvent, "id" | "tries">;
 
 /** NOTIFY channel of new events; the payload is the project's id. */
 export const CHANNEL = "voicetill_webhook";
@@ -78,7 +78,7 @@ export async function keepBody(db: Db, id: string, body: string): Promise<boolea
 }
 
 /** Takes the project's next due event for one try, `awaited` among them; null when none is due. Two workers never get the same one. */
-export async function claimDueEvent(db: Db, projectId: string, awaited: Awaited | null = null): Promise<WebhookEvent | null> {
+export async function claimDueEvent(db: Db, projectId: string, awaited: AwaitedEvent | null = null): Promise<WebhookEvent | null> {
   const isDue = awaited ? sql<boolean>`(${isDueWithin(0)} or id = ${awaited.id} and tries = ${awaited.tries})` : isDueWithin(0);
   const row = await db
     .updateTable("webhook_events")

@@ -26,8 +26,11 @@ interface ListedEvent {
 /** What `webhooks list` can be narrowed to. `failed`: at least one try has failed and the event is not delivered, dead or not. */
 export type EventFilter = "all" | "pending" | "failed" | "dead";
 
-/** Tried in vain: told apart as in `BACKLOG`, for the same indexes. */
-export const FAILED = sql<SqlBool>`((delivered_at is null and dead_at is null) or (delivered_at is null and dead_at is not null)) and last_status is not null`;
+/** Not delivered, told apart in such a way that the indexes of what waits and of what is dead find it. */
+const UNDELIVERED = sql<SqlBool>`((delivered_at is null and dead_at is null) or (delivered_at is null and dead_at is not null))`;
+
+/** Tried in vain. */
+export const FAILED = sql<SqlBool>`${UNDELIVERED} and last_status is not null`;
 
 /** The newest events first. */
 export function listEvents(db: Db, filter: EventFilter, limit: number): Promise<ListedEvent[]> {
@@ -59,14 +62,14 @@ export interface Backlog {
   dead: number;
 }
 
-/** What is not delivered, told apart in such a way that the indexes of what waits and of what is dead find it. */
+/** What is not delivered. */
 export const BACKLOG = sql<Backlog>`select
     (count(*) filter (where dead_at is null))::int as pending,
     (extract(epoch from clock_timestamp() - min(created_at) filter (where dead_at is null)))::float8 as "oldestSeconds",
     (count(*) filter (where dead_at is null and case when tries = 0 then created_at else next_try_at end < clock_timestamp() - interval '2 minutes'))::int as overdue,
     (count(*) filter (where dead_at is not null))::int as dead
     from webhook_events
-    where (delivered_at is null and dead_at is null) or (delivered_at is null and dead_at is not null)`;
+    where ${UNDELIVERED}`;
 
 export async function backlogOf(db: Db): Promise<Backlog> {
   const { rows } = await BACKLOG.execute(db);
