@@ -2,7 +2,7 @@ import type { Command } from "#src/kernel/language.ts";
 import { DIGIT_WORDS, MONTH_WORDS, TENS_WORDS } from "#src/kernel/number-words.ts";
 import { AFTER_OH, type Acceptor, PAUSE, PRELUDE_WEIGHT, RARE_FILLER_WEIGHT, type Row, tableAcceptor } from "./acceptor.ts";
 import { byLeftContext } from "./left-context.ts";
-import { DATE_PRELUDE } from "./prelude.ts";
+import { DATE_PRELUDE, NUMBER_PRELUDE } from "./prelude.ts";
 import { type Expiry, expiryOf } from "./spoken-numbers.ts";
 
 /** Grammars of dates, commands and the test word, and what their words mean. Every word must stand in `telephone.dict`. */
@@ -119,6 +119,16 @@ function spotter(keywords: readonly string[], fillers: readonly string[]): Accep
     ]),
   );
 }
+
+/** The test word as callers answer with it. */
+export const TEST_WORD_ANSWER = byLeftContext(
+  tableAcceptor([
+    ["start", "start", [...NUMBER_PRELUDE.fillers, ...NUMBER_PRELUDE.rareFillers], PRELUDE_WEIGHT],
+    ["start", "word", NUMBER_PRELUDE.introductions, PRELUDE_WEIGHT],
+    ["start", "word", [""]],
+    ["word", "end", [TEST_WORD, `${TEST_WORD} please`]],
+  ]),
+);
 
 export const SPOT_TEST_WORD = spotter([TEST_WORD], [...NEAR_WORDS, ...PHONES]);
 /** Ordinary answers stand beside the commands: "nope" is not "help". */

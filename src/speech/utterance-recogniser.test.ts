@@ -279,6 +279,15 @@ test('the test word after "it\'s" is no date that sounds like it (R-232)', () =>
   assert.ok(recognise("expiry", "mango", speaking).every(({ kind }) => kind !== "expiry"));
 });
 
+test("digits in which the test word is heard are digits (R-232)", () => {
+  const speaking = { ...SPEAKERS[4], testWord: true, beforeMs: 1_500, afterMs: 3_000 };
+  assert.deepEqual(
+    recognise("number", "six five nine oh", speaking).filter(({ kind }) => kind === "test_word"),
+    [],
+  );
+  assert.deepEqual(recognise("cvv", "nine oh one two", { ...speaking, lengths: [4] }), [digits("9012", WHOLE)]);
+});
+
 test("a ZIP code with what sounds like the test word in it is a ZIP code (R-232)", () => {
   assert.deepEqual(recognise("zip", "nine oh nine, one one", { ...SPEAKERS[4], lengths: [5], testWord: true }), [digits("90911", WHOLE)]);
 });

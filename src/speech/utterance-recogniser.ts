@@ -5,14 +5,12 @@ import type { FramesAhead } from "./listening.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { AudioFrame } from "#src/kernel/g711.ts";
 import { type ListenTask, type RecognitionResult, hasDigits, isWhole } from "./recognition-result.ts";
-import { SPOT_COMMAND, SPOT_TEST_WORD, TEST_WORD, commandOf } from "./phrases.ts";
+import { SPOT_COMMAND, SPOT_TEST_WORD, TEST_WORD, TEST_WORD_ANSWER, commandOf } from "./phrases.ts";
 import { NOISY_DB, UNTIL_COMPLETE, Utterance } from "./utterance.ts";
 import { digitsOf } from "./spoken-numbers.ts";
 
 /** Commands and the test word are short; in longer speech they are not looked for (docs/decisions/0012). */
 const LONGEST_KEYWORD_MS = 2_000;
-/** As how many digits the test word is heard, at most. A ZIP code has more, and may hold a "nine oh nine" that sounds like it. */
-const TEST_WORD_DIGITS = 4;
 /** Under this level of speech over background nothing is certain. */
 const CLEAR_DB = 10;
 
@@ -139,11 +137,16 @@ export class UtteranceRecogniser {
     return (task.what === "yes_no" ? this.#testWord(decoders, samples) : this.#command(decoders, samples)) ?? result;
   }
 
-  #testWord({ batch }: Decoders, samples: Float32Array): RecognitionResult | null {
+  /** Where any digits are likelier than an answer with the word, it was heard in them. */
+  #testWord({ batch, scoring }: Decoders, samples: Float32Array): RecognitionResult | null {
     if (!this.#task?.testWord || !this.#isKeyword) return null;
-    if (this.#task.what === "zip" && (this.#free()?.length ?? 0) > TEST_WORD_DIGITS) return null;
     batch.use(SPOT_TEST_WORD);
-    return batch.decode(samples).includes(TEST_WORD) ? { kind: "test_word" } : null;
+    if (!batch.decode(samples).includes(TEST_WORD)) return null;
+    const [digits, answer] = [FREE_DIGITS, TEST_WORD_ANSWER].map((grammar) => {
+      scoring.use(grammar);
+      return scoring.score(samples);
+    });
+    return digits && (!answer || digits.score > answer.score) ? null : { kind: "test_word" };
   }
 
   #command({ batch }: Decoders, samples: Float32Array): RecognitionResult | null {
