@@ -62,10 +62,11 @@ const [CARD, LONG_CARD] = [
   [4, 5, 3, 8, 9, 9, 0, 0, 6, 1, 4, 7, 0, 7, 6, 8, 2, 0, 0],
 ];
 
-for (const [name, own, smaller] of [
-  ["taken where no voice hears a card of sixteen", NO_CARD, NO_CARD],
-  ["asked again where the caller's own voice hears a card of sixteen", SIXTEEN, NO_CARD],
-  ["asked again where a smaller person's voice hears a card of sixteen", NO_CARD, SIXTEEN],
+for (const [name, own, smaller, freeSmaller] of [
+  ["taken where no voice hears a card of sixteen", NO_CARD, NO_CARD, NINETEEN],
+  ["asked again where the caller's own voice hears a card of sixteen", SIXTEEN, NO_CARD, NINETEEN],
+  ["asked again where a smaller person's voice hears a card of sixteen", NO_CARD, SIXTEEN, NINETEEN],
+  ["asked again where a smaller person's voice hears other digits", NO_CARD, NO_CARD, SIXTEEN],
 ] as const) {
   test(`a card number of nineteen digits is ${name}: three inserted digits hold the check digit once in ten times (R-229)`, () => {
     const scored = (words: string) => ({ words: words.split(" "), score: 0, frames: 100 });
@@ -75,28 +76,62 @@ for (const [name, own, smaller] of [
       use: (grammar) => void (isFree = grammar === FREE_DIGITS),
       score: () => (isFree ? scored(NINETEEN) : heard.length > 0 ? scored(heard.shift()!) : null),
     };
-    const decoders = { scoring: batch, batch, streaming: batch, aside: () => () => scored(smaller) } as Pick<Decoders, "aside"> as Decoders;
+    const aside: Decoders["aside"] = (_, grammar) => () => scored(grammar === FREE_DIGITS ? freeSmaller : smaller);
+    const decoders = { scoring: batch, batch, streaming: batch, aside } as Pick<Decoders, "aside"> as Decoders;
     const utterance = { samples: new Float32Array(8_000), free: Array.from(LONG_CARD), line: "quiet" } as const;
     const isTaken = name.startsWith("taken");
+    const doubted = own === SIXTEEN ? CARD : freeSmaller === NINETEEN ? [...CARD.slice(0, -1), 1] : LONG_CARD;
     assert.deepEqual(
       UNDERSTAND.number(decoders, utterance, { have: 0, lengths: null }),
-      isTaken ? digitsResult(LONG_CARD, true, true) : digitsResult(own === SIXTEEN ? CARD : [...CARD.slice(0, -1), 1], true, false),
+      isTaken ? digitsResult(LONG_CARD, true, true) : digitsResult(doubted, true, false),
     );
   });
 }
 
-for (const [isTaken, larger] of [
-  [false, NO_CARD],
-  [true, SIXTEEN],
+interface HeardIn {
+  words: string;
+  lead: number;
+}
+
+/** Decoders that hear these words in the caller's voice, in a smaller and in a larger person's, with such leads over all others. */
+function decodersHearing(own: HeardIn, smaller: HeardIn, larger: HeardIn): Decoders {
+  const asked = new Map<HeardIn, number>();
+  const score = (samples: Float32Array) => {
+    const voice = samples.length === LENGTH ? own : samples.length < LENGTH ? smaller : larger;
+    const times = asked.get(voice) ?? 0;
+    asked.set(voice, times + 1);
+    return { words: voice.words.split(" "), score: times === 0 ? 0 : -voice.lead, frames: 100 };
+  };
+  const batch = { use: () => {}, score };
+  const aside: Decoders["aside"] = (_, __, samples) => () => score(samples);
+  return { scoring: batch, batch, streaming: batch, aside } as Pick<Decoders, "aside"> as Decoders;
+}
+
+const LENGTH = 8_000;
+const [OTHER_CARD, ONE_MORE] = [
+  [5, ...CARD.slice(1)],
+  [...CARD, 0],
+];
+const heard = (lead: number): HeardIn => ({ words: SIXTEEN, lead });
+const NOT_HEARD: HeardIn = { words: NO_CARD, lead: 0 };
+
+for (const [isTaken, line, followed, free, own, smaller, larger] of [
+  [true, "quiet", "alike", CARD, heard(0), heard(0), NOT_HEARD],
+  [false, "quiet", "with a digit more", ONE_MORE, heard(207), heard(207), NOT_HEARD],
+  [true, "quiet", "with a digit more", ONE_MORE, heard(220), heard(0), NOT_HEARD],
+  [true, "quiet", "with a digit more", ONE_MORE, heard(0), heard(0), heard(0)],
+  [false, "quiet", "as another card's", OTHER_CARD, heard(220), heard(0), NOT_HEARD],
+  [true, "quiet", "as another card's", OTHER_CARD, heard(220), heard(0), heard(0)],
+  [false, "noisy", "alike", CARD, heard(402), heard(402), NOT_HEARD],
+  [true, "noisy", "alike", CARD, heard(0), heard(0), heard(0)],
+  [true, "noisy", "alike", CARD, heard(0), heard(420), NOT_HEARD],
+  [false, "noisy", "with a digit more", ONE_MORE, heard(402), heard(402), heard(402)],
+  [true, "noisy", "with a digit more", ONE_MORE, heard(420), heard(0), NOT_HEARD],
 ] as const) {
-  test(`a card number that two voices hear, and lead by, while as many other digits were followed is ${isTaken ? "taken where a third voice hears it" : "asked again where a third does not hear it"} (R-229)`, () => {
-    const scored = (words: string, score = 0) => ({ words: words.split(" "), score, frames: 100 });
-    const heard = [scored(SIXTEEN), scored(NO_CARD, -121)];
-    const voices = [scored(SIXTEEN), scored(larger)];
-    const batch = { use: () => {}, score: () => heard.shift() ?? null };
-    const aside = () => () => voices.shift() ?? null;
-    const decoders = { scoring: batch, batch, streaming: batch, aside } as Pick<Decoders, "aside"> as Decoders;
-    const utterance = { samples: new Float32Array(8_000), free: [5, ...CARD.slice(1)], line: "quiet" as const };
-    assert.deepEqual(UNDERSTAND.number(decoders, utterance, { have: 0, lengths: null }), digitsResult(CARD, true, isTaken));
+  const voices = [own, smaller, larger].filter(({ words }) => words === SIXTEEN).map(({ lead }) => lead);
+  test(`on a ${line} line a card number that was followed ${followed} and leads by ${voices.join(", ")} in the voices that hear it is ${isTaken ? "taken" : "asked again"} (R-229)`, () => {
+    const utterance = { samples: new Float32Array(LENGTH), free: Array.from(free), line };
+    const result = UNDERSTAND.number(decodersHearing(own, smaller, larger), utterance, { have: 0, lengths: null });
+    assert.deepEqual(result, digitsResult(CARD, true, isTaken));
   });
 }

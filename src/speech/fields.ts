@@ -46,8 +46,6 @@ const LEAST_LEAD = { quiet: 220, noisy: 330 };
 const CERTAIN_LEAD = { own: 500, two: 850 };
 /** Where no other digits were found, and as much as any lead counts. */
 const LARGEST_LEAD = 500;
-/** As `LEAST_LEAD`, for a card number, whose check digit finds most wrong ones besides. */
-const LEAST_LEAD_CARD = 100;
 /** Less likely than phones by more than this in each frame, it was no digits. */
 const LEAST_MARGIN_DIGITS = -12;
 
@@ -225,22 +223,36 @@ interface Voice {
   lead: number | null;
 }
 
-/** How many of its opinions take a number. */
-const CONFIRMED = 3;
+/**
+ * How many opinions take a number, and for how many a lead counts that is at least so large. The check digit does not find all wrong ones:
+ * theirs were up to 207 on a quiet line and 402 on a noisy one, where two voices and the decoding that followed the speech heard one, too.
+ */
+const CONFIRMED = {
+  quiet: { opinions: 3, lead: { least: 220, opinions: 1 } },
+  noisy: { opinions: 4, lead: { least: 420, opinions: 2 } },
+};
 
 /**
  * The one card's number that voices hear, and how many opinions confirm it: these voices, the decoding that followed the speech, and that
  * in one of them no other digits of its length are nearly as likely. Null when none hears one, or one hears another.
  */
-function cardIn(voices: readonly Voice[], free: readonly number[]): { digits: number[]; heardIn: Voice[]; opinions: number } | null {
+function cardIn(
+  voices: readonly Voice[],
+  free: readonly number[],
+  { least, opinions }: { least: number; opinions: number },
+): { digits: number[]; heardIn: Voice[]; opinions: number } | null {
   const heardIn = voices.filter(({ best }) => best && isCard(best) && free.length >= best.digits.length - MISSED);
   const digits = heardIn[0]?.best?.digits;
   if (!digits || !heardIn.every(({ best }) => isSame(digits, best?.digits ?? null))) return null;
   const isFollowed = isSame(digits, free);
-  const isLeading = heardIn.some(({ lead }) => lead !== null && lead >= LEAST_LEAD_CARD);
+  const isLeading = heardIn.some(({ lead }) => lead !== null && lead >= least);
   // It inserts digits, and seldom mistakes one: as many others are an opinion against these.
   const isContradicted = !isFollowed && free.length === digits.length;
-  return { digits, heardIn, opinions: heardIn.length + Number(isFollowed) + Number(isLeading) - Number(isContradicted) };
+  return {
+    digits,
+    heardIn,
+    opinions: heardIn.length + Number(isFollowed) + (isLeading ? opinions : 0) - Number(isContradicted),
+  };
 }
 
 /** How well a voice fits what was said: people's mouths differ, and so does the voice in which their words are likeliest. */
@@ -273,36 +285,42 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   };
   const own: Voice = { factor: 1, samples, best: scoreDigits(batch, samples, CARDS), lead: null };
   const doubt = own.best ? digitsResult(own.best.digits, true, false) : NOTHING;
-  if (!smaller) return doubt;
+  if (!smaller || line === "bad") return doubt;
+  const confirmed = CONFIRMED[line];
 
   const voices = [own, smaller()];
   if (OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
     // Three digits too many hold the check digit once in ten times, and lead any others of their length.
     if (voices.some(({ best }) => best && isCard(best))) return doubt;
+    const inSmaller = aside("batch", FREE_DIGITS, warp(samples, SMALLER_SPEAKER));
     const again = scoreDigits(batch, samples, FREE_DIGITS);
-    if (again && isSame(again.digits, free)) return digitsResult(free, true, leadOfCard(samples, again) >= LEAST_LEAD_CARD);
+    if (again && isSame(again.digits, free)) {
+      const isLeading = leadOfCard(samples, again) >= confirmed.lead.least;
+      return digitsResult(free, true, isLeading && isSame(free, withDigits(inSmaller())?.digits ?? null));
+    }
   }
-  let card = cardIn(voices, free);
-  if (card?.opinions === CONFIRMED - 1 && card.heardIn[0] === own) {
+  const opinionsMissing = (): number => (card ? confirmed.opinions - card.opinions : Infinity);
+  let card = cardIn(voices, free, confirmed.lead);
+  if (card?.heardIn[0] === own && opinionsMissing() > 0 && opinionsMissing() <= confirmed.lead.opinions) {
     measure(own);
-    card = cardIn(voices, free);
+    card = cardIn(voices, free, confirmed.lead);
   }
-  if (!card || card.opinions < CONFIRMED) {
+  if (opinionsMissing() > 0) {
     const larger = hear(LARGER_SPEAKER);
     measure(card?.heardIn.find(({ lead }) => lead === null));
     voices.push(larger());
-    card = cardIn(voices, free);
+    card = cardIn(voices, free, confirmed.lead);
   }
   const unmeasured = card?.heardIn.find(({ lead }) => lead === null);
-  // No decoding in vain: a voice and a lead add two opinions, a voice alone one.
-  if (card && card.opinions < CONFIRMED && (unmeasured || card.opinions === CONFIRMED - 1)) {
+  // No decoding in vain: a voice alone adds one opinion.
+  if (card && opinionsMissing() > 0 && (unmeasured || opinionsMissing() === 1)) {
     const [fitting = own] = voices.toSorted((a, b) => fitOf(b) - fitOf(a));
     const further = fitting === own ? null : hear(fitting.factor ** 2);
     measure(unmeasured);
     if (further) voices.push(further());
-    card = cardIn(voices, free);
+    card = cardIn(voices, free, confirmed.lead);
   }
-  return card && card.opinions >= CONFIRMED ? digitsResult(card.digits, true, true) : doubt;
+  return card && opinionsMissing() <= 0 ? digitsResult(card.digits, true, true) : doubt;
 };
 
 /** How each question's answer is understood. */
