@@ -35,8 +35,8 @@ const MISCOUNT = 2;
 const MISSED = 1;
 
 /**
- * By how much, in the engine's unit, a part of an answer must be more likely than any other digits of that length or shorter, on a quiet
- * line and on a noisy one.
+ * By how much, in the engine's unit, a part of an answer must be more likely than any other digits of that length or shorter, and a card
+ * number than any others of its length, on a quiet line and on a noisy one.
  */
 const LEAST_LEAD = { quiet: 220, noisy: 330 };
 /**
@@ -223,36 +223,29 @@ interface Voice {
   lead: number | null;
 }
 
-/**
- * How many opinions take a number, and for how many a lead counts that is at least so large. The check digit does not find all wrong ones:
- * theirs were up to 207 on a quiet line and 402 on a noisy one, where two voices and the decoding that followed the speech heard one, too.
- */
-const CONFIRMED = {
-  quiet: { opinions: 3, lead: { least: 220, opinions: 1 } },
-  noisy: { opinions: 4, lead: { least: 420, opinions: 2 } },
-};
+/** How many of its opinions take a number. */
+const CONFIRMED = 3;
 
-/**
- * The one card's number that voices hear, and how many opinions confirm it: these voices, the decoding that followed the speech, and that
- * in one of them no other digits of its length are nearly as likely. Null when none hears one, or one hears another.
- */
-function cardIn(
-  voices: readonly Voice[],
-  free: readonly number[],
-  { least, opinions }: { least: number; opinions: number },
-): { digits: number[]; heardIn: Voice[]; opinions: number } | null {
+interface HeardCard {
+  digits: number[];
+  heardIn: Voice[];
+  /** How many confirm it: these voices, the decoding that followed the speech, and that in one voice no other digits of its length are nearly as likely. */
+  opinions: number;
+  isConfirmed: boolean;
+}
+
+/** The one card's number that voices hear; null when none hears one, or one hears another. The first voice is the caller's own. */
+function cardIn(voices: readonly Voice[], free: readonly number[], leastLead: number): HeardCard | null {
   const heardIn = voices.filter(({ best }) => best && isCard(best) && free.length >= best.digits.length - MISSED);
   const digits = heardIn[0]?.best?.digits;
   if (!digits || !heardIn.every(({ best }) => isSame(digits, best?.digits ?? null))) return null;
   const isFollowed = isSame(digits, free);
-  const isLeading = heardIn.some(({ lead }) => lead !== null && lead >= least);
-  // It inserts digits, and seldom mistakes one: as many others are an opinion against these.
-  const isContradicted = !isFollowed && free.length === digits.length;
-  return {
-    digits,
-    heardIn,
-    opinions: heardIn.length + Number(isFollowed) + (isLeading ? opinions : 0) - Number(isContradicted),
-  };
+  const isLeading = heardIn.some(({ lead }) => lead !== null && lead >= leastLead);
+  // It inserts a digit, and seldom mistakes one: as many others, or two more, are an opinion against these.
+  const isContradicted = !isFollowed && Math.abs(free.length - digits.length) !== 1;
+  const opinions = heardIn.length + Number(isFollowed) + Number(isLeading) - Number(isContradicted);
+  const isHeard = isFollowed || (heardIn[0] === voices[0] && isLeading);
+  return { digits, heardIn, opinions, isConfirmed: isHeard && opinions >= CONFIRMED };
 }
 
 /** How well a voice fits what was said: people's mouths differ, and so does the voice in which their words are likeliest. */
@@ -261,7 +254,7 @@ const fitOf = ({ best, samples }: Voice): number => (best ? best.score / samples
 /**
  * A whole card number, decoded by its length and first digits: where that makes a valid number, nine of ten wrong ones are found. It counts
  * when three opinions confirm it and no voice that was asked hears another. Most are heard alike in the caller's own voice, in that of a
- * smaller person and by the decoding that followed the speech, or in two of these while no other digits of its length are nearly as likely.
+ * smaller person and by the decoding that followed the speech. One that was not followed must be heard in the caller's own voice, and lead.
  * Where that leaves doubt, a larger person's voice is asked, and a still smaller or larger one's where that way the words become likelier.
  */
 const understandNumber: Understand = (decoders, utterance, options) => {
@@ -286,8 +279,10 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   const own: Voice = { factor: 1, samples, best: scoreDigits(batch, samples, CARDS), lead: null };
   const doubt = own.best ? digitsResult(own.best.digits, true, false) : NOTHING;
   if (!smaller || line === "bad") return doubt;
-  const confirmed = CONFIRMED[line];
+  const leastLead = LEAST_LEAD[line];
 
+  // Neither in the caller's own voice nor by what was followed is it a card: no other voice makes it count.
+  if (!(own.best && isCard(own.best)) && !isCompleteNumber(Cell.from(free))) return doubt;
   const voices = [own, smaller()];
   if (OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
     // Three digits too many hold the check digit once in ten times, and lead any others of their length.
@@ -295,32 +290,31 @@ const understandNumber: Understand = (decoders, utterance, options) => {
     const inSmaller = aside("batch", FREE_DIGITS, warp(samples, SMALLER_SPEAKER));
     const again = scoreDigits(batch, samples, FREE_DIGITS);
     if (again && isSame(again.digits, free)) {
-      const isLeading = leadOfCard(samples, again) >= confirmed.lead.least;
+      const isLeading = leadOfCard(samples, again) >= leastLead;
       return digitsResult(free, true, isLeading && isSame(free, withDigits(inSmaller())?.digits ?? null));
     }
   }
-  const opinionsMissing = (): number => (card ? confirmed.opinions - card.opinions : Infinity);
-  let card = cardIn(voices, free, confirmed.lead);
-  if (card?.heardIn[0] === own && opinionsMissing() > 0 && opinionsMissing() <= confirmed.lead.opinions) {
+  let card = cardIn(voices, free, leastLead);
+  if (card?.opinions === CONFIRMED - 1 && card.heardIn[0] === own) {
     measure(own);
-    card = cardIn(voices, free, confirmed.lead);
+    card = cardIn(voices, free, leastLead);
   }
-  if (opinionsMissing() > 0) {
+  if (!card?.isConfirmed) {
     const larger = hear(LARGER_SPEAKER);
     measure(card?.heardIn.find(({ lead }) => lead === null));
     voices.push(larger());
-    card = cardIn(voices, free, confirmed.lead);
+    card = cardIn(voices, free, leastLead);
   }
   const unmeasured = card?.heardIn.find(({ lead }) => lead === null);
-  // No decoding in vain: a voice alone adds one opinion.
-  if (card && opinionsMissing() > 0 && (unmeasured || opinionsMissing() === 1)) {
+  // No decoding in vain: a voice and a lead add two opinions, a voice alone one.
+  if (card && !card.isConfirmed && (unmeasured || card.opinions === CONFIRMED - 1)) {
     const [fitting = own] = voices.toSorted((a, b) => fitOf(b) - fitOf(a));
     const further = fitting === own ? null : hear(fitting.factor ** 2);
     measure(unmeasured);
     if (further) voices.push(further());
-    card = cardIn(voices, free, confirmed.lead);
+    card = cardIn(voices, free, leastLead);
   }
-  return card && opinionsMissing() <= 0 ? digitsResult(card.digits, true, true) : doubt;
+  return card?.isConfirmed ? digitsResult(card.digits, true, true) : doubt;
 };
 
 /** How each question's answer is understood. */
