@@ -35,8 +35,8 @@ const MISCOUNT = 2;
 const MISSED = 1;
 
 /**
- * By how much, in the engine's unit, a part of an answer must be more likely than any other digits of that length or shorter, and a card
- * number than any others of its length, on a quiet line and on a noisy one.
+ * By how much, in the engine's unit, a part of an answer must be more likely than any other digits of that length or shorter, on a quiet
+ * line and on a noisy one.
  */
 const LEAST_LEAD = { quiet: 220, noisy: 330 };
 /**
@@ -46,6 +46,8 @@ const LEAST_LEAD = { quiet: 220, noisy: 330 };
 const CERTAIN_LEAD = { own: 500, two: 850 };
 /** Where no other digits were found, and as much as any lead counts. */
 const LARGEST_LEAD = 500;
+/** As `LEAST_LEAD`, for a card number that was not followed, over others of its length: wrong ones led by up to 181 and 372 where they were heard alike in two voices. */
+const LEAST_LEAD_CARD = { quiet: 220, noisy: 400 };
 /** Less likely than phones by more than this in each frame, it was no digits. */
 const LEAST_MARGIN_DIGITS = -12;
 
@@ -279,7 +281,7 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   const own: Voice = { factor: 1, samples, best: scoreDigits(batch, samples, CARDS), lead: null };
   const doubt = own.best ? digitsResult(own.best.digits, true, false) : NOTHING;
   if (!smaller || line === "bad") return doubt;
-  const leastLead = LEAST_LEAD[line];
+  const leastLead = LEAST_LEAD_CARD[line];
 
   // Neither in the caller's own voice nor by what was followed is it a card: no other voice makes it count.
   if (!(own.best && isCard(own.best)) && !isCompleteNumber(Cell.from(free))) return doubt;

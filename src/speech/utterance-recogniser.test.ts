@@ -54,12 +54,12 @@ test("a fifteen digit number is heard exactly", () => {
   ]);
 });
 
-test("a number that the caller's own voice leaves in doubt counts where those of larger and smaller people confirm it (R-229)", () => {
-  const doubles = "double two double two, double two two nine, double nine double eight, oh four five one";
-  const pairs = "fifty two twenty nine, fifty one oh four, forty twenty eight, eighty seven oh four";
+test("a number that was followed with a digit too many counts where the caller's own voice and a smaller person's hear it and no other is as likely (R-229)", () => {
+  const groups = "six five four three, four three seven three, six three one oh, three two oh six";
+  const leadIn = "the number is six five one six, three two six six, seven eight five nine, one four six five";
   const around = { beforeMs: 1_500, afterMs: 3_000 };
-  assert.deepEqual(recognise("number", doubles, { ...SPEAKERS[5], ...around }), [digits("2222222999880451", WHOLE)]);
-  assert.deepEqual(recognise("number", pairs, { ...SPEAKERS[6], ...around }), [digits("5229510440288704", WHOLE)]);
+  assert.deepEqual(recognise("number", groups, { ...SPEAKERS[8], ...around }), [digits("6543437363103206", WHOLE)]);
+  assert.deepEqual(recognise("number", leadIn, { ...SPEAKERS[9], ...around }), [digits("6516326678591465", WHOLE)]);
 });
 
 test("a number that begins as those of fifteen digits do is not heard as one of sixteen (R-229)", () => {
