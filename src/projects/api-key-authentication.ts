@@ -72,7 +72,14 @@ export async function authenticate(db: Db, token: string, digestOf: (token: stri
   // Compared where none was found too: every well-formed key goes the same way.
   const same = timingSafeEqual(row?.digest ?? NO_DIGEST, digest);
   if (!row || !same) return null;
-  return { keyId: row.id, digest: digest.toString("hex"), organizationId: row.organization_id, mode: row.mode, scopes: row.scopes, name: row.name };
+  return {
+    keyId: row.id,
+    digest: digest.toString("hex"),
+    organizationId: row.organization_id,
+    mode: row.mode,
+    scopes: row.scopes,
+    name: row.name,
+  };
 }
 
 /** Which of these keys, by their digests, are revoked, expired, replaced or without the scope by now. */

@@ -106,6 +106,8 @@ async function checkServer(pool: Pool): Promise<void> {
     throw new OperatorError(`DATABASE_URL: the server is PostgreSQL ${Math.floor(version / 10_000)}; version 15 or later is needed.`);
   }
   if (encoding !== "UTF8") {
-    throw new OperatorError(`DATABASE_URL: the database has the encoding ${encoding}; it must be UTF8, to hold every name and description.`);
+    throw new OperatorError(
+      `DATABASE_URL: the database has the encoding ${encoding}; it must be UTF8, to hold every name and description.`,
+    );
   }
 }
