@@ -376,6 +376,17 @@ test(
   },
 );
 
+test("a statement that was given up for others' sake, and wrote nothing, counts as one that found no database: it may be tried again (R-030)", async () => {
+  for (const code of ["40001", "40P01", "55P03", "57014"]) {
+    const statement = sql`do ${sql.lit(`begin raise exception 'not now' using errcode = '${code}'; end`)}`;
+    await assert.rejects(statement.execute(database.db), isDatabaseUnavailable, code);
+  }
+  for (const code of ["23505", "22021", "42703"]) {
+    const statement = sql`do ${sql.lit(`begin raise exception 'never' using errcode = '${code}'; end`)}`;
+    await assert.rejects(statement.execute(database.db), (error) => !isDatabaseUnavailable(error), code);
+  }
+});
+
 test("a database that has refused a write for want of space is not ready until it takes such a write again (R-056)", async () => {
   assert.equal(await database.ping(5000), true);
   // A full disk as it is told: whatever needs new pages is refused, what is changed in place is not.
