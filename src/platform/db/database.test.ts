@@ -377,7 +377,7 @@ test(
 );
 
 test("a statement that was given up for others' sake, and wrote nothing, counts as one that found no database: it may be tried again (R-030)", async () => {
-  for (const code of ["40001", "40P01", "55P03", "57014"]) {
+  for (const code of ["25P03", "25P04", "40001", "40P01", "55P03", "57014"]) {
     const statement = sql`do ${sql.lit(`begin raise exception 'not now' using errcode = '${code}'; end`)}`;
     await assert.rejects(statement.execute(database.db), isDatabaseUnavailable, code);
   }
