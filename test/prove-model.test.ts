@@ -190,12 +190,13 @@ async function play(database: Database): Promise<unknown[]> {
   await note(claimReversals(db, fourth.id).then((due) => due.map(({ id: claimed, tries, ageMs }) => [claimed, tries, ageMs >= 0])));
 
   await note(projectsWithDueEvents(db, 0));
-  for (let index = 0; index < 4; index++) await note(claimDueEvent(db, PROJECT));
-  await note(markWaiting(db, await eventOf(a), "500", 0).then(() => claimDueEvent(db, PROJECT)));
+  await note(claimDueEvent(db, PROJECT, "live"));
+  for (let index = 0; index < 4; index++) await note(claimDueEvent(db, PROJECT, "others"));
+  await note(markWaiting(db, await eventOf(a), "500", 0).then(() => claimDueEvent(db, PROJECT, "others")));
   const awaited = { id: await eventOf(a), tries: 2 };
-  await note(markWaiting(db, awaited.id, "500", 60_000).then(() => claimDueEvent(db, PROJECT, { ...awaited, tries: 1 })));
-  await note(claimDueEvent(db, PROJECT, awaited));
-  await note(markDelivered(db, await eventOf(a), "200").then(() => claimDueEvent(db, PROJECT)));
+  await note(markWaiting(db, awaited.id, "500", 60_000).then(() => claimDueEvent(db, PROJECT, "others", { ...awaited, tries: 1 })));
+  await note(claimDueEvent(db, PROJECT, "others", awaited));
+  await note(markDelivered(db, await eventOf(a), "200").then(() => claimDueEvent(db, PROJECT, "others")));
   await note(reviveEvent(db, await eventOf(a)));
   await note(reviveEvent(db, "evt_none"));
   await note(keepBody(db, await eventOf(b), '{"b":1,"a":2}'));

@@ -25,8 +25,8 @@ test("its worker does not take an event whose body is not made yet, which one of
   await fixture.sessions.apply((await fixture.create()).id, "cancel");
   assert.deepEqual((await sql`select id from webhook_events where ${due}`.execute(db)).rows, []);
   assert.deepEqual(await projectsWithDueEvents(db, 0), [{ projectId: fixture.projectId, waitMs: 0 }]);
-  assert.equal((await claimDueEvent(db, fixture.projectId))?.tries, 1);
-  assert.equal(await claimDueEvent(db, fixture.projectId), null, "claimed");
+  assert.equal((await claimDueEvent(db, fixture.projectId, "others"))?.tries, 1);
+  assert.equal(await claimDueEvent(db, fixture.projectId, "others"), null, "claimed");
 });
 
 test("each replays the other's responses byte for byte (R-144)", async () => {

@@ -5,6 +5,7 @@ import { connect as tlsConnect, createSecureContext, getCACertificates, type Sec
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import { errorCode } from "#src/kernel/errors.ts";
 import { unbracketed } from "#src/kernel/host-port.ts";
+import { outgoingPortFault } from "#src/kernel/outgoing-port.ts";
 import { createReach, parseCidrs, resolveName } from "./addresses.ts";
 
 /** The one client for outgoing HTTP (S-50): gateways, card forwarding, status webhooks. */
@@ -136,8 +137,7 @@ function checkedUrl({ url: text, httpsOnly = false }: OutboundRequest): URL {
   if (!url) throw new Refusal("bad address");
   if (url.protocol !== "https:" && (httpsOnly || url.protocol !== "http:")) throw new Refusal("https required");
   if (url.username !== "" || url.password !== "" || text.includes("#")) throw new Refusal("user or fragment in the address");
-  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
-  if (port !== 443 && port <= 1023) throw new Refusal("port not allowed");
+  if (outgoingPortFault(url) !== null) throw new Refusal("port not allowed");
   return url;
 }
 

@@ -34,10 +34,10 @@ async function onServer(server: string): Promise<Database> {
   return { ...database, close: () => database.close().then(drop) };
 }
 
-/** An empty database on the server at this address. */
-export async function createDatabase(server: string): Promise<{ url: string; drop: () => Promise<void> }> {
+/** An empty database on the server at this address, made with these `options`. */
+export async function createDatabase(server: string, options = ""): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `voicetill_test_${randomBytes(8).toString("hex")}`;
-  await administer(server, `create database ${name} template template0`);
+  await administer(server, `create database ${name} template template0 ${options}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => administer(server, `drop database ${name} with (force)`) };

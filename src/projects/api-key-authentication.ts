@@ -14,6 +14,8 @@ const NO_DIGEST = new Uint8Array(32);
 /** Who is asking. */
 export interface ApiKeyIdentity {
   keyId: string;
+  /** Of the key itself, in hex: another key may take its place under its name and id. */
+  digest: string;
   organizationId: string;
   mode: Environment;
   scopes: readonly string[];
@@ -53,7 +55,11 @@ const validByDigest = statement<Pick<Selectable<Tables["api_keys"]>, "id" | "org
   "api_key_by_digest",
   `select id, organization_id, name, mode, digest, scopes from api_keys where digest = $1 and ${VALID}`,
 );
-const validById = statement<{ id: string }>("api_keys_by_id", `select id from api_keys where id = any($1) and ${VALID}`);
+const validWithScope = statement<{ digest: string }>(
+  "api_keys_with_scope",
+  `select encode(digest, 'hex') as digest from api_keys
+    where digest = any (array(select decode(held, 'hex') from unnest($1::text[]) as held)) and $2 = any (scopes) and ${VALID}`,
+);
 
 /**
  * Who holds this key; null for a malformed, unknown, expired or revoked one, all alike to the asker (R-046, R-049).
@@ -66,11 +72,18 @@ export async function authenticate(db: Db, token: string, digestOf: (token: stri
   // Compared where none was found too: every well-formed key goes the same way.
   const same = timingSafeEqual(row?.digest ?? NO_DIGEST, digest);
   if (!row || !same) return null;
-  return { keyId: row.id, organizationId: row.organization_id, mode: row.mode, scopes: row.scopes, name: row.name };
+  return {
+    keyId: row.id,
+    digest: digest.toString("hex"),
+    organizationId: row.organization_id,
+    mode: row.mode,
+    scopes: row.scopes,
+    name: row.name,
+  };
 }
 
-/** Which of these keys are revoked or expired by now, or gone. */
-export async function invalidKeys(db: Db, keyIds: readonly string[]): Promise<string[]> {
-  const ids = new Set((await validById(db, keyIds)).map(({ id }) => id));
-  return keyIds.filter((id) => !ids.has(id));
+/** Which of these keys, by their digests, are revoked, expired, replaced or without the scope by now. */
+export async function invalidKeys(db: Db, digests: readonly string[], scope: string): Promise<string[]> {
+  const valid = new Set((await validWithScope(db, digests, scope)).map(({ digest }) => digest));
+  return digests.filter((digest) => !valid.has(digest));
 }

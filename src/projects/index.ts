@@ -43,8 +43,8 @@ export const applyDocument = () => import("./apply/document.ts");
 export interface Projects {
   /** Who holds this key; null for a malformed, unknown, expired or revoked one. Malformed ones never reach the database. */
   authenticate(db: Db, token: string): Promise<ApiKeyIdentity | null>;
-  /** Which of these keys are revoked or expired by now, or gone. */
-  invalidKeys(db: Db, keyIds: readonly string[]): Promise<string[]>;
+  /** Which of these keys, by their digests, are revoked, expired, replaced or without the scope by now. */
+  invalidKeys(db: Db, digests: readonly string[], scope: string): Promise<string[]>;
   /** By UUID of any case, or slug; null when it is another organisation's, archived or unknown. */
   findProject(db: Db, organizationId: string, idOrSlug: string): Promise<Project | null>;
   list(db: Db, organizationId: string): Promise<Project[]>;

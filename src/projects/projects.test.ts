@@ -56,6 +56,7 @@ describe("projects and keys", () => {
     const identity = await testProjects(database).authenticate(database.db, KEY);
     assert.deepEqual(identity, {
       keyId: identity?.keyId,
+      digest: identity?.digest,
       organizationId: await idOf("acme"),
       mode: "test",
       scopes: ["sessions:read"],

@@ -11,6 +11,7 @@ import {
   markDelivered,
   markWaiting,
   projectsWithDueEvents,
+  type Share,
   type WebhookEvent,
 } from "./events.ts";
 import { bodyOf, type WebhookNames } from "./payload.ts";
@@ -29,15 +30,15 @@ export interface DeliveryDeps {
 
 const ANSWER_MS = 15_000;
 const ANSWER_BYTES = 16 * 1024;
-/** Tries under way for one project in one process (R-351). */
+/** Tries under way for one address of a project in one process (R-351). */
 const MOST_AT_ONCE = 4;
 const SWEEP_MS = 30_000;
 /** Between what is said to the database and the timer of a wake-up: one that comes a moment too early finds nothing due. */
 const LATER_MS = 2;
 
 /**
- * Delivers what stands in webhook_events. Each project has at most four loops of its own, so a dead receiver delays
- * nobody else; a loop claims one due event after another and ends when none is due. What wakes them: the notification of a session's end,
+ * Delivers what stands in webhook_events. Each address of a project has at most four loops of its own, so a dead receiver delays
+ * nobody else, nor that of test sessions the one of live sessions; a loop claims one due event after another and ends when none is due. What wakes them: the notification of a session's end,
  * a timer for what is due before the next sweep, and the sweep, which misses nothing.
  */
 export function createDelivery(deps: DeliveryDeps) {
@@ -52,17 +53,22 @@ export function createDelivery(deps: DeliveryDeps) {
   /** Ends the listening for new events; null while it has not begun. */
   let stopListening: (() => Promise<void>) | null = null;
 
-  /** Starts a loop for the project unless it has four. */
+  /** Starts a loop for each share of the project's events that has not four. */
   function wake(projectId: string, awaited: AwaitedEvent | null = null): void {
-    const count = loops.get(projectId) ?? 0;
+    for (const share of ["live", "others"] as const) startLoop(projectId, share, awaited);
+  }
+
+  function startLoop(projectId: string, share: Share, awaited: AwaitedEvent | null = null): void {
+    const name = `${projectId} ${share}`;
+    const count = loops.get(name) ?? 0;
     if (stopped || count >= MOST_AT_ONCE) return;
-    loops.set(projectId, count + 1);
-    const loop = drain(projectId, awaited)
+    loops.set(name, count + 1);
+    const loop = drain(projectId, share, awaited)
       .catch((error: unknown) => log.error("webhook_delivery_broken", { project: projectId, error }))
       .finally(() => {
-        const left = (loops.get(projectId) ?? 1) - 1;
-        if (left === 0) loops.delete(projectId);
-        else loops.set(projectId, left);
+        const left = (loops.get(name) ?? 1) - 1;
+        if (left === 0) loops.delete(name);
+        else loops.set(name, left);
       });
     void background.run(loop);
   }
@@ -77,13 +83,13 @@ export function createDelivery(deps: DeliveryDeps) {
   }
 
   /** `awaited` is due whatever the database's clock says, which may have been set meanwhile (R-288). */
-  async function drain(projectId: string, awaited: AwaitedEvent | null): Promise<void> {
+  async function drain(projectId: string, share: Share, awaited: AwaitedEvent | null): Promise<void> {
     for (;;) {
       if (stopped) return;
-      const event = await claimDueEvent(database.db, projectId, awaited);
+      const event = await claimDueEvent(database.db, projectId, share, awaited);
       if (!event) return;
-      // A backlog starts the project's other loops; each of them ends at once when there is none.
-      wake(projectId);
+      // A backlog starts the other loops; each of them ends at once when there is none.
+      startLoop(projectId, share);
       await deliver(event);
     }
   }

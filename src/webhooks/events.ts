@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql, type SqlBool } from "kysely";
 import type { Environment } from "#src/kernel/payment.ts";
 import type { Outbox } from "#src/sessions/index.ts";
 import { type Db, storable, storableJson } from "#src/platform/index.ts";
@@ -77,8 +77,23 @@ export async function keepBody(db: Db, id: string, body: string): Promise<boolea
   return kept !== undefined;
 }
 
-/** Takes the project's next due event for one try, `awaited` among them; null when none is due. Two workers never get the same one. */
-export async function claimDueEvent(db: Db, projectId: string, awaited: AwaitedEvent | null = null): Promise<WebhookEvent | null> {
+/** Which of a project's events: those of live sessions that have an address of their own (R-431), or all others. */
+export type Share = "live" | "others";
+
+/** Of one project. Whether it has such an address comes first: it is looked up once for a statement, and mostly it has none. */
+function isOf(share: Share, projectId: string): RawBuilder<SqlBool> {
+  const hasOwn = sql`exists (select from webhook_endpoints where project_id = ${projectId} and environment = 'live')`;
+  const isLive = sql`exists (select from sessions where sessions.id = webhook_events.session_id and sessions.environment = 'live')`;
+  return share === "live" ? sql<SqlBool>`(${hasOwn} and ${isLive})` : sql<SqlBool>`(not ${hasOwn} or not ${isLive})`;
+}
+
+/** Takes the next due event of a share of the project's for one try, `awaited` among them; null when none is due. Two workers never get the same one. */
+export async function claimDueEvent(
+  db: Db,
+  projectId: string,
+  share: Share,
+  awaited: AwaitedEvent | null = null,
+): Promise<WebhookEvent | null> {
   const isDue = awaited ? sql<boolean>`(${isDueWithin(0)} or id = ${awaited.id} and tries = ${awaited.tries})` : isDueWithin(0);
   const row = await db
     .updateTable("webhook_events")
@@ -91,6 +106,7 @@ export async function claimDueEvent(db: Db, projectId: string, awaited: AwaitedE
         .where("delivered_at", "is", null)
         .where("dead_at", "is", null)
         .where(isDue)
+        .where(isOf(share, projectId))
         .orderBy("next_try_at")
         .limit(1)
         .forUpdate()

@@ -331,7 +331,7 @@ describe("the status webhook", () => {
     await fixture.database.transaction(async (tx) => {
       const soon = sql<Date>`clock_timestamp() + interval '900 milliseconds'`;
       await tx.updateTable("webhook_events").set({ tries: 1, next_try_at: soon }).where("id", "=", id).execute();
-      assert.equal(await claimDueEvent(tx, fixture.projectId), null);
+      assert.equal(await claimDueEvent(tx, fixture.projectId, "others"), null);
     });
   });
 
@@ -414,7 +414,7 @@ describe("the status webhook", () => {
   test("an event's bytes are made once, also when its first worker comes back after another has taken it (R-285)", async () => {
     const session = await finalSession();
     const { id } = await eventOf(session);
-    const slow = (await claimDueEvent(fixture.database.db, fixture.projectId))!;
+    const slow = (await claimDueEvent(fixture.database.db, fixture.projectId, "others"))!;
     assert.equal(slow.id, id);
     await makeDue(id);
     await tryDue();
@@ -462,6 +462,50 @@ describe("the status webhook", () => {
     hanging.answer = (response) => void response.destroy();
     await hanging.close();
     await delivery.idle();
+  });
+
+  test("test sessions whose receiver never answers hold up no webhook of a live session that has an address of its own (R-351, R-431)", async () => {
+    const { db } = fixture.database;
+    const [hanging, reached] = ["https://test.example/hook", "https://live.example/hook"];
+    await db.deleteFrom("webhook_endpoints").execute();
+    const own = { project_id: fixture.projectId, secrets: Buffer.from("none") };
+    await db
+      .insertInto("webhook_endpoints")
+      .values([
+        { ...own, environment: "test", url: hanging },
+        { ...own, environment: "live", url: reached },
+      ])
+      .execute();
+    const [fourAsked, liveAsked, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const sent: string[] = [];
+    deps = {
+      ...deps,
+      projects: {
+        ...deps.projects,
+        webhookEndpoint: async (_db, _projectId, environment) =>
+          endpoint && { ...endpoint, url: environment === "live" ? reached : hanging },
+      },
+      outbound: {
+        async send({ url }) {
+          if (sent.push(url) === 4) fourAsked.resolve();
+          if (url === reached) liveAsked.resolve();
+          else await over.promise;
+          return { kind: "answered", status: 200, headers: {}, body: new Uint8Array() };
+        },
+      },
+    };
+    for (let count = 0; count < 6; count++) await finalSession();
+    const delivery = createDelivery(deps);
+    delivery.wake(fixture.projectId);
+    await fourAsked.promise;
+
+    const live = await finalSession({ environment: "live" });
+    delivery.wake(fixture.projectId);
+    await liveAsked.promise;
+    assert.deepEqual(sent, [hanging, hanging, hanging, hanging, reached], "more tries at once than one address may have");
+    over.resolve();
+    await delivery.idle();
+    assert.notEqual((await eventOf(live)).delivered_at, null);
   });
 
   test("a delivered or dead event can be sent again, under its old id", async () => {

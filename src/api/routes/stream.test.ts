@@ -257,6 +257,37 @@ test("a stream ends within a second when its key is revoked or expires, and no o
   await change(expired, { expires_at: null, scopes: ["sessions:cancel"] });
 });
 
+test("a stream ends within a second when its key is replaced under its name, or loses the scope (R-042, R-043)", async (t) => {
+  const clock = new ManualClock(Date.now());
+  const app = await listening(t, api.another({ clock }));
+  const id = await api.createSession();
+  const keys = [KEYS.test.replace(/.{8}$/, "Replaced"), KEYS.test.replace(/.{8}$/, "Narrowed")];
+  const declare = (replaced: object, narrowed: object) =>
+    api.projects.applyFile(
+      JSON.stringify({
+        organizations: [
+          {
+            slug: "acme",
+            api_keys: [
+              { name: "replaced", mode: "test", key: keys[0], ...replaced },
+              { name: "narrowed", mode: "test", key: keys[1], ...narrowed },
+            ],
+          },
+        ],
+      }),
+      {},
+    );
+  await declare({}, {});
+  const [first, second] = await Promise.all(keys.map((key) => open(id, { app, headers: { authorization: `Bearer ${key}` } })));
+  const readers = [first!, second!];
+  for (const reader of readers) await reader.until(() => reader.events.length === 1);
+  await declare({ key: KEYS.test.replace(/.{8}$/, "Replaces") }, { scopes: ["sessions:create"] });
+  while (readers.some(({ ended }) => !ended)) {
+    clock.advance(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+});
+
 test("a client that leaves takes its watch and its timers along (R-176)", async (t) => {
   const clock = new ManualClock(Date.now());
   let watches = 0;

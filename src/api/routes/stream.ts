@@ -21,7 +21,7 @@ const FREED_SECONDS = 5;
 /** GET /v1/sessions/{session_id}/stream. */
 export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
   const { database, sessions, projects, clock } = deps;
-  const watchKey = watchKeys(clock, (keyIds) => projects.invalidKeys(database.db, keyIds));
+  const watchKey = watchKeys(clock, (digests) => projects.invalidKeys(database.db, digests, "sessions:read"));
   const open = new Set<SessionStream>();
   const quota = quotaFor(deps);
   app.addHook("onClose", () => quota.stop());
@@ -33,7 +33,7 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
 
   app.get("/v1/sessions/:session_id/stream", { config: { access: "sessions:read" } }, async (request, reply) => {
     const { session_id: id } = parse(sessionPath, request.params, "path");
-    const { organizationId, mode: environment, keyId } = request.identity;
+    const { organizationId, mode: environment, keyId, digest } = request.identity;
     const read = () => sessions.find(database.db, id, { organizationId, environment });
     const session = await read();
     if (!session) throw new AppError("session_not_found");
@@ -58,7 +58,7 @@ export function registerStream(app: FastifyInstance, deps: ApiDeps): void {
       unwatchKey();
       release();
     });
-    const unwatchKey = watchKey(keyId, () => stream.shutDown());
+    const unwatchKey = watchKey(digest, () => stream.shutDown());
     open.add(stream);
     stream.show(session);
     // What changed between the first read and here is seen by one more read.

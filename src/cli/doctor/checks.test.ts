@@ -46,6 +46,7 @@ function facts({ env = {}, host = {}, installation = {}, database = {}, rest = {
       kind: "postgres",
       version: "17.2",
       skewMs: 3,
+      unsafe: [],
       pendingMigrations: [],
       installation: {
         keys: [KEY],
@@ -120,6 +121,7 @@ const FAULTS: readonly (readonly [what: string, Changes, check: string, level: "
   ["a folder for prompts that cannot be written to", { host: { dataDirFault: "EACCES" } }, "data folder", "warn"],
   ["a migration to come", { database: { pendingMigrations: ["0009_x.sql"], installation: null } }, "migrations", "warn"],
   ["a project's trunk that may not call", { installation: shop({ trunks: ["10.1.0.0/16", "203.0.113.0/28"] }) }, "project trunks", "fail"],
+  ["a server that a power cut takes commits from", { database: { unsafe: ["fsync"] } }, "database", "warn"],
   ["a clock that is off, with live keys (S-19)", { database: { skewMs: -5001 } }, "clock", "fail"],
   ["a clock that is off, with test keys", { database: { skewMs: 9000 }, installation: NO_LIVE }, "clock", "warn"],
   ["another master key", { installation: { secrets: { opened: 1, failed: ["status_webhook of shop"] } } }, "master key", "fail"],

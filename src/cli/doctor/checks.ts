@@ -61,6 +61,10 @@ const CHECKS: Readonly<Record<string, (facts: Facts) => Result[]>> = {
     if (asLive && database.kind === "pglite") return [fail("live keys work with PostgreSQL only", "set DATABASE_URL")];
     const name =
       database.kind === "pglite" ? `embedded PostgreSQL ${database.version} in ${config?.dataDir}` : `PostgreSQL ${database.version}`;
+    if (database.unsafe.length > 0)
+      return [
+        warn(`${name} has ${database.unsafe.join(" and ")} off: a power cut could lose a payment`, "switch it on in postgresql.conf"),
+      ];
     return [ok(name)];
   },
 

@@ -13,6 +13,8 @@ export interface DatabaseFacts {
   version: string;
   /** The database's clock less this machine's, ms. */
   skewMs: number;
+  /** Settings of a server that are off and without which a power cut takes away what was committed. The embedded database is known to have none. */
+  unsafe: string[];
   pendingMigrations: string[];
   /** null while migrations are pending: the tables may not be there. */
   installation: Installation | null;
@@ -43,12 +45,15 @@ export async function gatherFromDatabase(
   const asked = Date.now();
   const { rows: clocks } = await sql<{ ms: number }>`select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
   const answered = Date.now();
+  const { rows: unsafe } = await sql<{ name: string }>`select name from pg_settings
+    where name in ('fsync', 'full_page_writes') and setting = 'off' order by name`.execute(db);
   const pending = await pendingMigrations(db);
   const overview = pending.length > 0 ? [] : await projects.overview(db);
   return {
     kind: database.kind,
     version: versions[0]!.server_version,
     skewMs: Math.round(clocks[0]!.ms - (asked + answered) / 2),
+    unsafe: database.kind === "pglite" ? [] : unsafe.map(({ name }) => name),
     pendingMigrations: pending,
     installation:
       pending.length > 0

@@ -1,3 +1,4 @@
+import { outgoingPortFault } from "#src/kernel/outgoing-port.ts";
 import type { Secret } from "#src/kernel/secret.ts";
 import type { GatewayRequest, Order } from "../contract.ts";
 import * as kit from "../kit/index.ts";
@@ -71,7 +72,12 @@ function signingSecrets({ credentials }: Settings): Secret[] {
 /** One sentence on what is wrong with the project's address or secrets, or null (R-244, R-261, R-262). */
 export function settingsFault(settings: Settings): string | null {
   const weak = signingSecrets(settings).some((secret) => secret.reveal().replace(/^whsec_/, "").length < LEAST_SECRET);
-  return addressFault(settings) ?? (weak ? `signing_secret is shorter than ${LEAST_SECRET} characters` : null);
+  return addressFault(settings) ?? portFault(settings) ?? (weak ? `signing_secret is shorter than ${LEAST_SECRET} characters` : null);
+}
+
+function portFault({ credentials }: Settings): string | null {
+  const fault = outgoingPortFault(new URL(credentials.url.reveal()));
+  return fault && `url ${fault}`;
 }
 
 /** Why the address may not be sent card data, or null: plain HTTP never may (R-244). */

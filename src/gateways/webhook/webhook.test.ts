@@ -83,6 +83,7 @@ describe("card forwarding, the request", () => {
       webhook.checkSettings({ ...settings, credentials: { url: new Secret(url), signing_secret: new Secret(secret) } });
     assert.equal(fault("https://merchant.example/cards?x=1"), null);
     assert.match(fault("http://merchant.example/cards") ?? "", /https/);
+    assert.match(fault("https://merchant.example:444/cards") ?? "", /^url must be at port 443 or above 1023, not at 444$/);
     assert.match(fault("https://user:pass@merchant.example/") ?? "", /user name/);
     assert.match(fault("https://merchant.example/#cards") ?? "", /fragment/);
     assert.match(fault("merchant.example") ?? "", /absolute/);

@@ -256,6 +256,44 @@ test(
 );
 
 test(
+  "what a database or its user has for defaults neither lets a commit be lost nor makes a transaction fail beside another (R-146)",
+  { skip: !server && "needs TEST_DATABASE_URL" },
+  async () => {
+    const { url, drop } = await createDatabase(server!);
+    const name = new URL(url).pathname.slice(1);
+    const admin = new Client({ connectionString: server });
+    await admin.connect();
+    const settingsWith = async (synchronousCommit: string) => {
+      await admin.query(`alter database ${name} set synchronous_commit = ${synchronousCommit}`);
+      const opened = await openPostgres(url, silentLog);
+      const { rows } = await sql`select current_setting('synchronous_commit') as synchronous_commit,
+        current_setting('transaction_isolation') as isolation, timestamptz '2026-11-20 12:00:00.5+01' as at`.execute(opened.db);
+      await opened.close();
+      return rows[0];
+    };
+    await admin.query(`alter database ${name} set default_transaction_isolation = serializable`);
+    await admin.query(`alter database ${name} set datestyle = German`);
+    const relied = { synchronous_commit: "on", isolation: "read committed", at: new Date("2026-11-20T11:00:00.500Z") };
+    assert.deepEqual(await settingsWith("off"), relied);
+    assert.deepEqual(await settingsWith("remote_apply"), { ...relied, synchronous_commit: "remote_apply" }, "more than is needed is left");
+    await admin.end();
+    await drop();
+  },
+);
+
+test(
+  "a database that cannot hold every text is refused, in one sentence (R-421)",
+  { skip: !server && "needs TEST_DATABASE_URL" },
+  async () => {
+    const { url, drop } = await createDatabase(server!, "encoding 'LATIN1' locale 'C'");
+    const sentence =
+      /^OperatorError: DATABASE_URL: the database has the encoding LATIN1; it must be UTF8, to hold every name and description\.$/;
+    await assert.rejects(openPostgres(url, silentLog), sentence);
+    await drop();
+  },
+);
+
+test(
   "a user who may not make tables is told so by migrating, in one sentence",
   { skip: !server && "needs TEST_DATABASE_URL" },
   async () => {
@@ -337,6 +375,17 @@ test(
     await drop();
   },
 );
+
+test("a statement that was given up for others' sake, and wrote nothing, counts as one that found no database: it may be tried again (R-030)", async () => {
+  for (const code of ["25P03", "25P04", "40001", "40P01", "55P03", "57014"]) {
+    const statement = sql`do ${sql.lit(`begin raise exception 'not now' using errcode = '${code}'; end`)}`;
+    await assert.rejects(statement.execute(database.db), isDatabaseUnavailable, code);
+  }
+  for (const code of ["23505", "22021", "42703"]) {
+    const statement = sql`do ${sql.lit(`begin raise exception 'never' using errcode = '${code}'; end`)}`;
+    await assert.rejects(statement.execute(database.db), (error) => !isDatabaseUnavailable(error), code);
+  }
+});
 
 test("a database that has refused a write for want of space is not ready until it takes such a write again (R-056)", async () => {
   assert.equal(await database.ping(5000), true);

@@ -56,9 +56,10 @@ export async function answersWithin(timeoutMs: number, work: Promise<unknown>): 
 export const READ_ONLY = "25006";
 /**
  * SQLSTATE classes and codes of a server that cannot serve just now: 08 connection, 25006 read-only, 53 resources,
- * 57014 statement_timeout, 57P shutting down.
+ * 25P03, 25P04, 55P03 and 57014 the time limits of transactions, locks and statements, 40001 and 40P01 another transaction in the way,
+ * 57P shutting down.
  */
-const UNAVAILABLE_STATES = new RegExp(`^(?:08|${READ_ONLY}|53|57014|57P0)`);
+const UNAVAILABLE_STATES = new RegExp(`^(?:08|${READ_ONLY}|25P0[34]|40001|40P01|53|55P03|57014|57P0)`);
 const UNAVAILABLE_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",

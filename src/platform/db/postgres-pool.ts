@@ -28,9 +28,22 @@ const LIMITS = {
   idle_in_transaction_session_timeout: 30_000,
 } satisfies PoolConfig;
 
+/**
+ * What our statements rely on, whatever the defaults of the server, of the database or of its user are. With `off` a commit that was told, the
+ * intent of a charge among them, is lost when the server crashes; anything beyond `on` is left.
+ */
+const RELIED_ON = `set default_transaction_isolation = 'read committed';
+  set datestyle = 'ISO';
+  select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'`;
+
 /** A pool, and its `connect` that opens connections anew before they are used again once one as old has fallen silent. */
 export function openPool(config: PoolConfig, log: Log, space: DiskSpace): { pool: Pool; connect: () => Promise<PostgresPoolClient> } {
-  const pool = new Pool({ ...LIMITS, ...config });
+  const pool = new Pool({
+    ...LIMITS,
+    ...config,
+    // Before a new connection is first used.
+    verify: (client, done) => void client.query(RELIED_ON).then(() => done(), done),
+  });
   const openedIn = new WeakMap<PoolClient, number>();
   /** What was opened in an earlier era than this is not trusted: each silence of a trusted connection begins the next. */
   let era = 0;

@@ -22,7 +22,7 @@ types.setTypeParser(INT8_OID, Number);
 /** The driver verifies the certificate in each of these modes, and would warn that a later version of it may not. */
 const VERIFYING = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
 
-/** Opens PostgreSQL 15 or later. Throws OperatorError when the server does not take the connection or is older. */
+/** Opens PostgreSQL 15 or later. Throws OperatorError when the server does not take the connection, is older, or the database is not in UTF-8. */
 export async function openPostgres(address: string, log: Log): Promise<Database> {
   const connectionString = address.includes("uselibpqcompat=true") ? address : address.replace(VERIFYING, "$1verify-full");
   const scope = new TransactionScope();
@@ -97,14 +97,17 @@ async function migrateOn(connectionString: string): Promise<string[]> {
 }
 
 async function checkServer(pool: Pool): Promise<void> {
-  let version: number;
-  try {
-    const { rows } = await pool.query<{ server_version_num: string }>("show server_version_num");
-    version = Number(rows[0]?.server_version_num);
-  } catch (cause) {
+  const facts = "select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding";
+  const { rows } = await pool.query<{ version: number; encoding: string }>(facts).catch((cause: unknown) => {
     throw new OperatorError(`DATABASE_URL: ${connectionFault(cause)}.`, { cause });
-  }
+  });
+  const { version, encoding } = rows[0]!;
   if (version < OLDEST_VERSION) {
     throw new OperatorError(`DATABASE_URL: the server is PostgreSQL ${Math.floor(version / 10_000)}; version 15 or later is needed.`);
+  }
+  if (encoding !== "UTF8") {
+    throw new OperatorError(
+      `DATABASE_URL: the database has the encoding ${encoding}; it must be UTF8, to hold every name and description.`,
+    );
   }
 }

@@ -555,6 +555,16 @@ organizations:
 
     for (const [what, text, fault] of [
       ["an http address for live payments", `{ live: { url: "http://shop.example/" } }`, /line 5: .*must be an https address for live/],
+      [
+        "a port that nothing is ever sent to",
+        `{ url: "http://shop.example/hook" }`,
+        /line 5: .*must be at port 443 or above 1023, not at 80/,
+      ],
+      [
+        "such a port for live payments",
+        `{ live: { url: "https://shop.example:80/" } }`,
+        /line 5: .*must be at port 443 or above 1023, not at 80/,
+      ],
       ["one form inside the other", `{ url: "${TEST}", live: { url: ${LIVE} } }`, /line 5: unknown key "url"/],
       ["a misspelt key of one of the two", `{ live: { url: ${LIVE}, secrets: x } }`, /line 5: unknown key "secrets"/],
       ["neither form", "yes", /line 5: /],

@@ -4,6 +4,7 @@ import { parseUuid } from "#src/kernel/ids.ts";
 import { type LanguageTag, languageFault } from "#src/kernel/language.ts";
 import { CURRENCIES } from "#src/kernel/money.ts";
 import { nearest } from "#src/kernel/nearest.ts";
+import { outgoingPortFault } from "#src/kernel/outgoing-port.ts";
 import { GATEWAYS, type Environment, type GatewayName } from "#src/kernel/payment.ts";
 import { parseE164 } from "#src/kernel/phone.ts";
 import type { GatewayDescriptor, Gateways } from "../gateway-descriptor.ts";
@@ -84,18 +85,20 @@ const apiKey = z.strictObject({
 
 const webhookSecret = z.string().refine(isWebhookSecret, "must be whsec_ and the base64 of 24 to 64 bytes");
 
+const webhookUrl = z
+  .string()
+  .refine(isWebAddress, "must be an http or https address without user name or fragment")
+  .describe("Where outcomes are sent. Outcomes of live sessions go to https alone (docs/webhooks.md).");
+
 export const webhookEndpoint = z.strictObject({
-  url: z
-    .string()
-    .refine(isWebAddress, "must be an http or https address without user name or fragment")
-    .describe("Where outcomes are sent. Outcomes of live sessions go to https alone (docs/webhooks.md)."),
+  url: webhookUrl.superRefine(inWords(portFaultOf)),
   secret: oneOrTwo(webhookSecret).optional().describe("`whsec_...`, or [new, old] while it is rolled. Left out: made, and printed once."),
   amount_unit: z.enum(["dollars", "cents"]).optional().describe("How amounts are written. Default: dollars."),
 });
 
 const isHttps = (url: string) => url.startsWith("https:");
 const liveWebhookEndpoint = webhookEndpoint.extend({
-  url: webhookEndpoint.shape.url.refine(isHttps, "must be an https address for live payments"),
+  url: webhookUrl.refine(isHttps, "must be an https address for live payments").superRefine(inWords(portFaultOf)),
 });
 
 const webhookEndpoints = z.strictObject({
@@ -140,6 +143,7 @@ function environmentBlock(gateway: GatewayDescriptor, environment: Environment) 
       ? z
           .string()
           .refine(isWebAddress, "must be an http or https address")
+          .superRefine(inWords(portFaultOf))
           .nullable()
           .optional()
           .describe("The base address that replaces the vendor's host.")
@@ -291,6 +295,12 @@ export type CredentialValue = string | readonly string[];
 function isWebAddress(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && ["http:", "https:"].includes(url.protocol) && url.username === "" && url.password === "" && url.hash === "";
+}
+
+/** Nothing is ever sent there: told now, not by outcomes that nobody hears of. */
+function portFaultOf(text: string): string | null {
+  const url = URL.parse(text);
+  return url && outgoingPortFault(url);
 }
 
 function isLanguage(text: string): boolean {

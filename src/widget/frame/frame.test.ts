@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Script } from "node:vm";
 import { gzipSync } from "node:zlib";
+import { CURRENCIES } from "#src/kernel/money.ts";
 import { VARIABLE_NAMES } from "#src/projects/index.ts";
 import { createFrame } from "./frame.ts";
 import { stripScripts, stripScriptsAside } from "./scripts.ts";
@@ -80,25 +81,39 @@ test("a merchant's page names the loader with the digest of what is served there
   assert.partialDeepStrictEqual(headers, { "access-control-allow-origin": "*", "cross-origin-resource-policy": "cross-origin" });
 });
 
-test("a project that names its brands shows their marks alone, and tells the script which they are", () => {
-  const page = (acceptedBrands: readonly string[]) => {
-    const project = {
-      name: "Shop",
-      acceptedBrands,
-      widget: { origins: [], logo: null, appearance: { theme: "auto", variables: {}, labels: "above", fields: ["number"] } },
-    };
-    const session = {
-      id: "018f7a52-0000-4000-8000-000000000000",
-      status: "PENDING",
-      mode: "charge",
-      currency: "USD",
-      amountMinor: 100,
-      description: null,
-    };
-    return frame.page({ kind: "open", project, session, nonce: "n" } as never).html;
+/** The page of an open session with these differences. */
+function pageOf({ session = {}, project = {}, lang = "en" }: { session?: object; project?: object; lang?: string }): string {
+  const shop = {
+    name: "Shop",
+    acceptedBrands: [],
+    widget: { origins: [], logo: null, appearance: { theme: "auto", variables: {}, labels: "above", fields: ["number"] } },
+    ...project,
   };
+  const open = {
+    id: "018f7a52-0000-4000-8000-000000000000",
+    status: "PENDING",
+    mode: "charge",
+    currency: "USD",
+    amountMinor: 100,
+    description: null,
+    ...session,
+  };
+  return frame.page({ kind: "open", project: shop, session: open, nonce: "n" } as never, { lang }).html;
+}
+
+test("a project that names its brands shows their marks alone, and tells the script which they are", () => {
+  const page = (acceptedBrands: readonly string[]) => pageOf({ project: { acceptedBrands } });
   const marks = (html: string) => [...html.matchAll(/class="brand" role="img" aria-label="([^"]+)"/g)].map(([, name]) => name);
   assert.deepEqual(marks(page(["jcb", "visa", "elo"])), ["Visa", "JCB"]);
   assert.match(page(["jcb", "visa", "elo"]), / data-accepted="jcb visa elo"/);
   assert.deepEqual(marks(page([])), ["Visa", "Mastercard", "American Express", "Discover"]);
+});
+
+test("the sum is shown as it will be charged, to the last digit, in every currency and language (R-113)", () => {
+  for (const currency of CURRENCIES)
+    for (const lang of ["en", "es", "fr"]) {
+      const html = pageOf({ session: { currency, amountMinor: 123_456 }, lang });
+      const [, button = ""] = /<span id="submit-text">([^<]*)</.exec(html) ?? [];
+      assert.equal(button.replace(/[^0-9]/g, ""), "123456", `${lang} ${currency}: ${button}`);
+    }
 });

@@ -1,5 +1,5 @@
 import { lengthsByBeginning } from "#src/kernel/card.ts";
-import { formatAmount } from "#src/kernel/money.ts";
+import { decimalsOf, formatAmount } from "#src/kernel/money.ts";
 import { DECLINES } from "#src/kernel/payment.ts";
 import { frameVariables, type WidgetField } from "#src/projects/index.ts";
 import type { Session } from "#src/sessions/index.ts";
@@ -60,7 +60,10 @@ export function titleOf({ session, project }: Payment, language: LanguageCode): 
 }
 
 function amountOf({ currency, amountMinor }: Session, language: LanguageCode): string {
-  return new Intl.NumberFormat(languageOf(language).locale, { style: "currency", currency }).format(
+  // By itself it rounds to the coins in use, which for HUF or COP are none: the sum would not be the one that is charged.
+  const decimals = decimalsOf(currency);
+  const places = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return new Intl.NumberFormat(languageOf(language).locale, { style: "currency", currency, ...places }).format(
     formatAmount(amountMinor, currency) as `${number}`,
   );
 }
