@@ -1,6 +1,7 @@
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { ResponseParts, SipRequest } from "../grammar/message.ts";
+import { quote } from "../grammar/scanner.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { TransactionLayer } from "../transaction/layer.ts";
 import type { Access } from "../transport/access.ts";
@@ -60,9 +61,14 @@ export function randomToken(random: Random, bytes = 10): string {
   return Buffer.from(random.bytes(bytes)).toString("hex");
 }
 
+/** For people to read (RFC 3261 section 20.43); `code`: 399 where none of the registered ones says it. */
+export function warningOf({ transports }: Agent, text: string, code = 399): readonly [name: string, value: string] {
+  return ["Warning", `${code} ${transports.sentBy("udp")} ${quote(text)}`];
+}
+
 /** Why what would have to be sent by sips is refused: there is no TLS of ours, or not to there (RFC 5630 section 5.2). */
-export function sipsNotAllowed({ transports }: Agent): ResponseParts {
-  return { headers: [["Warning", `380 ${transports.sentBy("udp")} "SIPS Not Allowed"`]] };
+export function sipsNotAllowed(agent: Agent): ResponseParts {
+  return { headers: [warningOf(agent, "SIPS Not Allowed", 380)] };
 }
 
 const PLAIN_USER = /^[A-Za-z0-9._+-]{1,128}$/;

@@ -3,7 +3,7 @@ import { type ResponseParts, respond, type SipRequest } from "../grammar/message
 import type { SipUri } from "../grammar/uri.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Protocol } from "../transport/transport.ts";
-import { type Agent, contact, type DialogOwner, randomToken, RETRY_AFTER, sipsNotAllowed } from "./agent.ts";
+import { type Agent, contact, type DialogOwner, randomToken, RETRY_AFTER, sipsNotAllowed, warningOf } from "./agent.ts";
 import { CallDialog } from "./call-dialog.ts";
 import { ALLOW } from "./checks.ts";
 import { CallOver } from "./errors.ts";
@@ -102,12 +102,13 @@ export class IncomingCall implements DialogOwner {
   }
 
   /**
-   * A final response of 300 or more; without effect when the call is over. Throws TypeError for a header that would break
-   * the message (S-87).
+   * A final response of 300 or more; without effect when the call is over. `warning`: what is wrong, for people to read. Throws TypeError for a
+   * header that would break the message (S-87).
    */
-  reject(status: number, parts: Omit<ResponseParts, "sdp"> = {}): void {
+  reject(status: number, { warning, ...parts }: Omit<ResponseParts, "sdp"> & { warning?: string } = {}): void {
     if (this.#state !== "open") return;
-    const response = respond(this.request, status, this.#localTag, parts);
+    const headers = [...(parts.headers ?? []), ...(warning === undefined ? [] : [warningOf(this.#agent, warning)])];
+    const response = respond(this.request, status, this.#localTag, { ...parts, headers });
     this.#close("over");
     this.#transaction.respond(response);
   }

@@ -123,6 +123,19 @@ test("a session description beside other parts is found, unless one of those mus
   }
 });
 
+test("a refusal may say why in a Warning, which cannot break the message (RFC 3261 sections 20.43 and 21.4.26, S-87)", async () => {
+  const { peer, calls, port } = await bench();
+  for (const [warning, expected] of [
+    ["neither PCMU nor PCMA", '"neither PCMU nor PCMA"'],
+    ['a "quoted" \\ word', '"a \\"quoted\\" \\\\ word"'],
+  ] as const) {
+    peer.send(requestText(peer, { method: "INVITE", body: OFFER }));
+    (await calls.next()).reject(488, { warning });
+    const response = await peer.responses.next();
+    assert.deepEqual([response.status, response.header("Warning")], [488, `399 127.0.0.1:${port} ${expected}`]);
+  }
+});
+
 test("an INVITE without a usable Contact is answered 400", async () => {
   const { ask } = await bench();
   assert.equal((await ask({ method: "INVITE", headers: { Contact: "<tel:1>" }, body: OFFER })).status, 400);
