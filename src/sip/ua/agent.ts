@@ -53,8 +53,10 @@ export interface Agent {
   readonly dialogs: Map<string, DialogOwner>;
 }
 
-/** RFC 3261 section 14.2: when to try again, s. */
-export const RETRY_AFTER: ResponseParts = { headers: [["Retry-After", "5"]] };
+/** RFC 3261 section 14.2: when to try again, s. By chance, so that two who wait for each other do not meet again. */
+export function retryAfter({ random }: Agent): ResponseParts {
+  return { headers: [["Retry-After", String(Math.trunc(11 * random.fraction()))]] };
+}
 
 /** A tag or branch nobody can guess: 64 bits and more (RFC 3261 section 19.3 asks for 32). */
 export function randomToken(random: Random, bytes = 10): string {

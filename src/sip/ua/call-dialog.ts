@@ -2,7 +2,7 @@ import { type Dialog, dialogKey } from "../dialog/dialog.ts";
 import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Flow } from "../transport/transport.ts";
-import { type Agent, contact, type DialogOwner, RETRY_AFTER, sipsNotAllowed, warningOf } from "./agent.ts";
+import { type Agent, contact, type DialogOwner, retryAfter, sipsNotAllowed, warningOf } from "./agent.ts";
 import { ABILITIES, ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
 import type { DigestClient } from "./digest.ts";
 import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
@@ -182,7 +182,7 @@ export class CallDialog implements DialogOwner {
 
   receive(transaction: ServerTransaction): void {
     const { request } = transaction;
-    if (!this.#dialog.accepts(request)) return this.#respond(transaction, 500, RETRY_AFTER);
+    if (!this.#dialog.accepts(request)) return this.#respond(transaction, 500, retryAfter(this.#agent));
     // What is left of it: the subscription of a REFER, and a BYE that crosses ours (RFC 5407 section 3.2.1).
     if (this.ended && request.method !== "NOTIFY") return this.#respond(transaction, request.method === "BYE" ? 200 : 481);
     this.#follow(transaction.flow);
