@@ -168,9 +168,9 @@ export class TestDialog {
   onDtmfDigit: CallDialog["onDtmfDigit"] = null;
 
   /** The peer hangs up. */
-  hangUp(): void {
+  hangUp(why: "bye" | "session-expired" = "bye"): void {
     this.ended = true;
-    this.onBye?.("bye");
+    this.onBye?.(why);
   }
 
   bye(): Promise<void> {
