@@ -244,7 +244,16 @@ test("a=rtcp says where the peer's RTCP goes, in either family (RFC 3605); what 
   const rtcp = (line: string) => agree(sdp([...AUDIO, line])).remote.rtcp;
   assert.deepEqual(rtcp("a=rtcp:53020"), { host: "203.0.113.5", port: 53_020 });
   assert.deepEqual(rtcp("a=rtcp:53020 IN IP4 203.0.113.9"), { host: "203.0.113.9", port: 53_020 });
-  for (const wrong of ["0", "70000", "", "x", "53020 IN IP6 2001:db8::1", "53020 IN IP4 host.example", "53020 IN IP4 239.0.0.1"])
+  for (const wrong of [
+    "0",
+    "70000",
+    "",
+    "x",
+    "53020 IN IP6 2001:db8::1",
+    "53020 IN IP4 host.example",
+    "53020 IN IP4 239.0.0.1",
+    "9 IN IP4 0.0.0.0",
+  ])
     assert.equal(rtcp(`a=rtcp:${wrong}`), undefined, wrong);
   const six = sdp([...AUDIO, "a=rtcp:53020 IN IP6 2001:DB8:0::9"], ["c=IN IP6 2001:db8::5"]);
   assert.deepEqual(agree(six, { ...LOCAL, host: "2001:db8::1" }).remote.rtcp, { host: "2001:db8::9", port: 53_020 });

@@ -270,12 +270,12 @@ function readStream(session: SdpSession, media: SdpMedia, ownHost: string): Stre
   return { codecs, remote: rtcp ? { ...remote, rtcp } : remote };
 }
 
-/** Of a=rtcp; null without one, and for an address that we cannot send to: then RTCP goes to the next port as ever. */
+/** Of a=rtcp; null without one, and for an address that we cannot send to, such as the 0.0.0.0 of browsers: then RTCP goes to the next port as ever. */
 function rtcpAddress({ rtcp }: SdpMedia, mediaHost: string): { host: string; port: number } | null {
   const port = Number(rtcp?.port);
   if (!rtcp || !(port > 0 && port <= 65_535)) return null;
   const host = rtcp.address === undefined ? mediaHost : hostOf({ version: Number(rtcp.ipVer), ip: rtcp.address });
-  return host !== null && isIP(host) === isIP(mediaHost) ? { host, port } : null;
+  return host !== null && !isUnspecified(host) && isIP(host) === isIP(mediaHost) ? { host, port } : null;
 }
 
 /** RTCP on the RTP port, offered and possible: payload types 64 to 95 could not be told from it (RFC 5761 section 4). */

@@ -138,6 +138,38 @@ test("a sender that moves the timestamp with every packet presses one digit", ()
   assert.deepEqual(received(packets), [8]);
 });
 
+/** Packets of a sender that counts them, from `sequence` on. */
+function counted(packets: RtpPacket[], sequence = 100): RtpPacket[] {
+  return packets.map((packet, index) => ({ ...packet, sequence: (sequence + index) & 0xffff }));
+}
+
+test("digits of a sender that gives all of them one timestamp are told apart, the same one twice included (R-228)", () => {
+  const digits = [4, 2, 4, 4, HASH];
+  const packets = counted(digits.flatMap((digit) => press(digit, 1_000)));
+  assert.deepEqual(received(packets), digits);
+  // Each without its first packet, whose marker says that it is new.
+  assert.deepEqual(received(packets.filter((_, index) => index % DURATIONS.length > 0)), digits);
+  const twice = packets.flatMap((packet) => [packet, packet]);
+  assert.deepEqual(received(twice), digits, "what the network sends twice has one number");
+});
+
+test("what is late of a digit counts no more when the next one has the same timestamp (R-228)", () => {
+  const [four, two] = [counted(press(4, 1_000)), counted(press(2, 1_000), 105)];
+  assert.deepEqual(
+    received([...four.slice(0, 4), ...two.slice(0, 2), four[4]!, ...two.slice(2), ...counted(press(4, 1_000), 110)]),
+    [4, 2, 4],
+  );
+});
+
+test("a digit whose end is repeated under later timestamps is one, and pressed again it counts (R-228)", () => {
+  const repeated = (packets: RtpPacket[]) =>
+    counted(packets.map((packet, index) => ({ ...packet, timestamp: packet.timestamp + 160 * Math.max(0, index - 2) })));
+  assert.deepEqual(received(repeated(press(1, 1_000))), [1]);
+  assert.deepEqual(received([...repeated(press(1, 1_000)), ...press(1, 1_640), ...press(2, 2_120)]), [1, 1, 2]);
+  // One whose timestamps begin anew, and of which the end alone arrives.
+  assert.deepEqual(received([...press(1, 90_000, 1, 500), press(1, 1_000, 1, 505)[3]!]), [1, 1]);
+});
+
 test("events that are no digits and short payloads are passed over", () => {
   const flash = press(16, 1_000);
   const short = press(1, 5_000).map((packet) => ({ ...packet, payload: packet.payload.subarray(0, 3) }));

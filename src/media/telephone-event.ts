@@ -38,7 +38,8 @@ interface Event extends DownDigit {
  *
  * A digit is reported at the first packet of its event, whichever that is. All packets of an event carry the timestamp of
  * its start, so (SSRC, timestamp) tells events apart without their end: lost begins, lost ends, repeats, reordering
- * and gaps of 0 ms need no timer, and the digit is known about 100 ms before it is released.
+ * and gaps of 0 ms need no timer, and the digit is known about 100 ms before it is released. Of senders that let the timestamp
+ * stand still between digits, or move it within one, what each packet says of its digit tells them apart.
  */
 export class TelephoneEventReceiver {
   readonly #events: Event[] = [];
@@ -49,26 +50,26 @@ export class TelephoneEventReceiver {
   receive(packet: RtpPacket): DtmfDigit | null {
     const { payload, ssrc, timestamp, sequence } = packet;
     if (payload.length < EVENT_BYTES) return null;
-    const code = payload[0] ?? 0;
-    const ended = isEnded(payload);
-    const duration = durationOf(payload);
-
-    const known = this.#events.find((event) => event.ssrc === ssrc && event.timestamp === timestamp);
-    if (!known && this.#isOvertaken(packet)) return null;
-    if (!known || (known === this.#events.at(-1) && sequenceDelta(sequence, this.#sequence) > 0)) this.#sequence = sequence;
-    const event = known ?? { code, ssrc, timestamp, duration, ended };
-    const continued = known !== undefined || this.#continues(event, packet.marker);
-    if (known) {
-      known.duration = Math.max(known.duration, duration);
-      known.ended ||= ended;
-    } else {
-      // Only the newest event needs its code: a row of them would be a card number.
-      const previous = this.#events.at(-1);
-      if (previous) previous.code = FORGOTTEN;
-      this.#events.push(event);
-      if (this.#events.length > REMEMBERED) this.#events.shift();
+    const event = { code: payload[0] ?? 0, ssrc, timestamp, duration: durationOf(payload), ended: isEnded(payload) };
+    const newest = this.#events.at(-1);
+    const known = this.#events.findLast((other) => other.ssrc === ssrc && other.timestamp === timestamp);
+    const isNewer = known === newest && sequenceDelta(sequence, this.#sequence) > 0;
+    if (known && !(isNewer && hasFollowed(event, known))) {
+      if (isNewer) this.#sequence = sequence;
+      if (known.code === event.code) {
+        known.duration = Math.max(known.duration, event.duration);
+        known.ended ||= event.ended;
+      }
+      return null;
     }
-    return continued || code > HASH ? null : code;
+    if (!known && this.#isOvertaken(packet)) return null;
+    const continued = !known && this.#continues(event, packet.marker);
+    this.#sequence = sequence;
+    // Only the newest event needs its code: a row of them would be a card number.
+    if (newest) newest.code = FORGOTTEN;
+    this.#events.push(event);
+    if (this.#events.length > REMEMBERED) this.#events.shift();
+    return continued || event.code > HASH ? null : event.code;
   }
 
   /** The newest event: while its digit is down, more packets of it will come. */
@@ -96,15 +97,22 @@ export class TelephoneEventReceiver {
   /**
    * True when a packet with a new timestamp belongs to the digit that is still down:
    * the next segment of a digit held over 8 s (RFC 4733 section 2.5.1.3), or a sender that wrongly moves the
-   * timestamp along with the duration.
+   * timestamp along with the duration, or a relay that moves it when the end is repeated.
    */
   #continues(event: Event, marker: boolean): boolean {
     const last = this.#events.at(-1);
-    if (!last || marker || last.ended || last.code !== event.code || last.ssrc !== event.ssrc) return false;
+    if (!last || marker || last.code !== event.code || last.ssrc !== event.ssrc) return false;
     const step = timestampDelta(event.timestamp, last.timestamp);
+    // A digit pressed anew cannot begin before the one before was let go.
+    if (last.ended) return event.ended && event.duration === last.duration && step > 0 && step < last.duration;
     const isHeld = isNextSegment(step) && last.duration >= step - LOST_OF_SEGMENT;
     return isHeld || (step > 0 && step === event.duration - last.duration);
   }
+}
+
+/** Whether a later packet with the timestamp of an event is of the next digit: another one, or the same one down once more. */
+function hasFollowed(event: Event, before: Event): boolean {
+  return event.code !== before.code || (before.ended && !event.ended && event.duration < before.duration);
 }
 
 /** How long the digit of a telephone-event payload has been down, in samples. */

@@ -73,10 +73,11 @@ function rig(t: { after(task: () => void): void }, options = OPTIONS, host = HOS
   };
   const lost = () => events.filter(({ type }) => type === "mediaLost").length;
   const digits = () => events.flatMap((event) => (event.type === "dtmfDigit" ? [event.digit] : []));
+  const heard = () => events.filter(({ type }) => type === "audio").length;
   const digitCame = async (count: number) => {
     while (digits().length < count) await once(emitter, "event");
   };
-  return { clock, leg: opened, close, peer, port, remote, digit, lost, digits, digitCame };
+  return { clock, leg: opened, close, peer, port, remote, digit, lost, digits, digitCame, heard };
 }
 
 /** A receiver report without blocks (RFC 3550 section 6.4.2). */
@@ -212,6 +213,29 @@ test("packets lost in the middle of a digit's tones do not make two of it, a pau
   for (const datagram of stream) peer.send(datagram, port, HOST);
   await digitCame(3);
   assert.deepEqual(digits(), [4, 4, 7]);
+});
+
+test("a caller who holds us is not heard: what comes then is music, and no tone of it a digit; a key as an event counts (R-226)", async (t) => {
+  const { leg, peer, port, remote, digits, digitCame, heard } = rig(t, { ...OPTIONS, capture: true });
+  const send = (...datagrams: Uint8Array[]) => {
+    for (const datagram of datagrams) peer.send(datagram, port, HOST);
+  };
+  leg.setRemote(remote);
+  send(...tones(10, 4), quiet(15), quiet(16), quiet(17));
+  await digitCame(1);
+  const before = heard();
+  leg.setRemote({ ...remote, direction: "recvonly" });
+  send(...tones(30, 5), quiet(35), quiet(36), quiet(37), event(38, 7));
+  await digitCame(2);
+  leg.setRemote({ ...remote, direction: "inactive" });
+  send(...tones(50, 5), quiet(55), quiet(56), quiet(57), event(58, 8));
+  await digitCame(3);
+  assert.equal(heard(), before);
+  leg.setRemote({ ...remote, eventPayloadType: null });
+  send(...tones(200, 6), quiet(205), quiet(206), quiet(207));
+  await digitCame(4);
+  assert.deepEqual(digits(), [4, 7, 8, 6]);
+  assert.ok(heard() > before);
 });
 
 test("the same key pressed as an event long after its tones is another press (R-228)", async (t) => {

@@ -441,13 +441,14 @@ export class WorkerLeg implements RelayTarget {
     return eventPayloadType !== null && (payloadType === eventPayloadType || payloadType === offeredEventPayloadType);
   }
 
+  /** Of who holds us the keys alone: he hears none of our questions, and what comes in place of his voice is music or an announcement. */
   #hear(packet: RtpPacket, isEvent: boolean, now: number): void {
     this.#receivedAt = this.#arrivals.of(packet, now);
     if (isEvent) {
       // Not while the source is being learned: whoever sent first must not be able to press digits.
       if (this.#sourceState === "locked") this.#hearEvent(packet);
       this.#jitterBuffer.push(packet, null);
-    } else {
+    } else if (this.format) {
       this.#lastAudio = now;
       const { payload } = packet;
       this.#jitterBuffer.push(packet, packet.payloadType === 8 ? alawToUlaw(payload, payload) : payload);

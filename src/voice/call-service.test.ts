@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { AdmissionControl } from "./admission-control.ts";
 import { createCallService } from "./call-service.ts";
-import { TestCall, TestMedia, voiceFixture, type VoiceFixture } from "./testing.ts";
+import { OFFER, TestCall, TestMedia, voiceFixture, type VoiceFixture } from "./testing.ts";
 import type { CallDeps } from "./types.ts";
 import { listUnmatched } from "./unmatched.ts";
 
@@ -97,6 +97,19 @@ test("a call that no session matches is refused with 404, and listed with what e
     listed?.misses.map(({ rule }) => rule),
     ["X-Session-Id", "X-Caller", "To", "From"],
   );
+});
+
+test("a call whose offer cannot be answered is told what is wrong with it, one that no session matches nothing (R-218, R-227, RFC 3261 section 13.3.1.3)", async () => {
+  const calls = service();
+  const offer = OFFER.replace("RTP/AVP 0", "RTP/AVP 18");
+  const { id } = await fixture.create();
+  const known = new TestCall({ callId: "unheard", fields: [`X-Session-Id: ${id}`], offer });
+  const unknown = new TestCall({ callId: "nobody", from: "+14155550177", offer });
+  calls.onInvite(known.incoming);
+  calls.onInvite(unknown.incoming);
+  await idle(calls);
+  assert.deepEqual([known.status, known.warning], [488, "neither PCMU nor PCMA"]);
+  assert.deepEqual([unknown.status, unknown.warning], [404, null]);
 });
 
 test("a call that meets a fault before its answer is told to come again, and leaves nothing behind (R-219)", async () => {

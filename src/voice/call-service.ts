@@ -83,7 +83,9 @@ export function createCallService(deps: CallServiceDeps, userAgent: () => CallDe
         const question = admission.codeProject && (await openCodeQuestion(call, admission.codeProject, callDeps));
         if (question && (await runUnmatchedCall(call, question, callDeps))) return;
         log.info("call_refused", { status: String(admission.status), reason: admission.why });
-        if (!call.cancelled && !question) call.reject(admission.status);
+        // What is wrong with an offer is its sender's to know (RFC 3261 section 13.3.1.3), who waits for whom is not.
+        const told = admission.status === 400 || admission.status === 488 ? { warning: admission.why } : {};
+        if (!call.cancelled && !question) call.reject(admission.status, told);
         if (admission.misses) await record(call, admission.misses, log);
         return;
       }

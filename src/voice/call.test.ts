@@ -501,6 +501,25 @@ test("a call whose media is lost is hung up, and its session is abandoned (R-278
   assert.deepEqual([fixture.gateway.charges.length, call.dialog.events.seen, leg.isClosed, clock.pending], [0, ["bye"], true, 0]);
 });
 
+test("the log tells why a call ended: by us, hung up, not refreshed, or its media lost (R-190, R-224, R-278)", async () => {
+  for (const [why, end] of [
+    ["ours", null],
+    ["bye", ({ dialog }: TestCall) => dialog.hangUp()],
+    ["session-expired", ({ dialog }: TestCall) => dialog.hangUp("session-expired")],
+    ["media-lost", (_: TestCall, leg: TestLeg) => leg.on.mediaLost()],
+  ] as const) {
+    const { call, leg, logged, run, closed } = await rig();
+    if (!end) keys(leg);
+    const running = run();
+    await call.events.until("answered");
+    while (end && !call.dialog.onBye) await turn();
+    end?.(call, leg);
+    await closed(running);
+    const ended = logged.find((fields) => typeof fields === "object" && fields !== null && "packets_in" in fields);
+    assert.equal((ended as { reason?: string } | undefined)?.reason, why);
+  }
+});
+
 test("a call whose end cannot be written is hung up and closed all the same", async () => {
   const sessions = { ...fixture.deps.sessions, apply: () => Promise.reject(new Error("no database")) };
   const payments = { ...fixture.deps.payments, giveUp: () => Promise.reject(new Error("no database")) };

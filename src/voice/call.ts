@@ -75,7 +75,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     const reason = await collection.decided;
     log.info("call_collected", { reason, rule, ms: elapsed() });
     await collection.stop();
-    cancelLimit = deps.clock.after(LONGEST_ENDING_MS, () => collection.hangUp());
+    cancelLimit = deps.clock.after(LONGEST_ENDING_MS, () => collection.hangUp("too-long"));
     // What is still to be written of an overdue charge is written when the call is over.
     const write = END[collection.isOverdue ? "done" : reason];
     const ending = outlast(() => write(session.id, deps), collection.hungUp, deps)
@@ -90,7 +90,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     // The last packet has left, but the caller's jitter buffer still holds the end of the sentence.
     await sleep(deps.clock, JITTER_BUFFER_MS);
   } catch (error) {
-    collection.hangUp();
+    collection.hangUp("fault");
     throw error;
   } finally {
     cancelLimit();
@@ -99,7 +99,7 @@ export async function runCall(call: IncomingCall, admission: Admission, deps: Ca
     const { packetsIn, packetsOut, lost, jitterMs, peer } = await leg.close();
     const told = { peer_lost: peer?.lost, peer_jitter_ms: rounded(peer?.jitterMs), round_trip_ms: rounded(peer?.roundTripMs) };
     const counted = { ms: elapsed(), packets_in: packetsIn, packets_out: packetsOut, lost, jitter_ms: rounded(jitterMs) };
-    if (dialog) log.info("call_ended", { ...counted, ...told });
+    if (dialog) log.info("call_ended", { reason: collection.hungUpFor ?? "ours", ...counted, ...told });
     await collection.settled;
     if (collection.isOverdue) await giveUp(session.id, deps);
   }
@@ -153,8 +153,8 @@ function takeKeys(dialog: CallDialog, attendant: Attendant): void {
 }
 
 function attend(dialog: CallDialog, attendant: Attendant): void {
-  dialog.onBye = () => attendant.hangUp();
-  if (dialog.ended) attendant.hangUp();
+  dialog.onBye = (reason) => attendant.hangUp(reason);
+  if (dialog.ended) attendant.hangUp("bye");
 }
 
 function rounded(ms: number | null | undefined): number | undefined {
@@ -163,7 +163,7 @@ function rounded(ms: number | null | undefined): number | undefined {
 
 /** The session goes back, unless the caller has already been charged over the open media. */
 async function release(collection: Collection, sessionId: string, { sessions }: CallDeps): Promise<void> {
-  collection.hangUp();
+  collection.hangUp("not-acknowledged");
   await collection.stop();
   await sessions.apply(sessionId, "release");
 }

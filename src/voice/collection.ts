@@ -9,6 +9,7 @@ import { type DtmfDigit, type KeyPath, KeySource, type MediaLeg } from "#src/med
 import type { Log } from "#src/platform/index.ts";
 import type { Project } from "#src/projects/index.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
+import type { CallDialog } from "#src/sip/index.ts";
 import { ConversationDriver } from "./conversation-driver.ts";
 import { PaidElsewhere } from "./paid-elsewhere.ts";
 import { SpeechInput } from "./speech-input.ts";
@@ -23,6 +24,9 @@ const LONGEST_CHARGE_MS = 2 * 60_000;
 
 /** How soon a session that could not be read is read again while the caller waits. */
 const READ_AGAIN_MS = 500;
+
+/** What ends a call from outside: as its dialog says, or without a word of it. */
+export type HangUp = Parameters<NonNullable<CallDialog["onBye"]>>[0] | "media-lost" | "too-long" | "not-acknowledged" | "fault";
 
 /** Whose card is collected, over which audio. */
 interface CollectionInput {
@@ -48,6 +52,7 @@ export class Collection {
   /** The charge that the caller waits for, if one runs: a hang-up does not stop it (R-225). */
   #charging: Promise<unknown> = Promise.resolve();
   #settled: Promise<unknown> = Promise.resolve();
+  #hungUpFor: HangUp | null = null;
   #isOverdue = false;
 
   constructor(input: CollectionInput, deps: CallDeps, log: Log) {
@@ -60,13 +65,18 @@ export class Collection {
     this.decided = decided.promise;
     this.finished = finished.promise;
     this.#conversation = this.#converse(decided.resolve, finished.resolve);
-    this.#cancelLimit = deps.clock.after(LONGEST_CALL_MS, () => this.hangUp());
+    this.#cancelLimit = deps.clock.after(LONGEST_CALL_MS, () => this.hangUp("too-long"));
     this.#elsewhere = new PaidElsewhere(input.session.id, deps, log, (event) => this.#conversation.feed(event));
   }
 
   /** Aborted when the caller has hung up. */
   get hungUp(): AbortSignal {
     return this.#hungUp.signal;
+  }
+
+  /** Why he has, or was; null: the line is his still. */
+  get hungUpFor(): HangUp | null {
+    return this.#hungUpFor;
   }
 
   /** The caller was told that nobody knows how his charge ends, because that could not be written for so long. */
@@ -92,7 +102,9 @@ export class Collection {
     this.#conversation.press(digit, at);
   }
 
-  hangUp(): void {
+  /** `why`: of the first one, for the log. */
+  hangUp(why: HangUp): void {
+    this.#hungUpFor ??= why;
     this.#hungUp.abort();
     this.#conversation.feed({ type: "hung_up" });
   }
@@ -158,7 +170,7 @@ export class Collection {
     };
     leg.on.speechStarted = () => speechInput.speechStarted();
     leg.on.played = (id) => conversation.played(id);
-    leg.on.mediaLost = () => this.hangUp();
+    leg.on.mediaLost = () => this.hangUp("media-lost");
     return conversation;
   }
 

@@ -103,7 +103,7 @@ async function call(
   deps: CallDeps,
 ): Promise<Target | Unanswered | Redirected> {
   const { session, signal } = caller;
-  const { settings, media, userAgent } = deps;
+  const { settings, media, userAgent, log } = deps;
   const { trunks } = settings;
   const { target, via, avoidsTrunks } = destination;
   const from = await outlast(() => presentedAs(session.projectId, deps), signal, deps);
@@ -148,6 +148,7 @@ async function call(
       return invite();
     });
     const agreed = readAnswer(sdp, local.previous ?? "");
+    if (agreed.kind === "refused") log.warn("transfer_refused", { session: session.id, project: session.projectId, reason: agreed.detail });
     const remote = signal.aborted || agreed.kind === "refused" ? null : await sendable(agreed.remote, deps);
     if (!remote) {
       await Promise.all([dialog.bye(), leg.close()]);
@@ -161,7 +162,12 @@ async function call(
     await leg.close();
     if (signal.aborted) return "caller_hung_up";
     const { status = 0, contacts = [] } = error as Partial<InviteFailed>;
-    return contacts.length > 0 ? { from: destination, contacts } : (STATUS_OF[status] ?? "failed");
+    if (contacts.length > 0) return { from: destination, contacts };
+    const outcome = STATUS_OF[status] ?? "failed";
+    // What a peer says beside its status may be anything.
+    const why = status > 0 ? { status: String(status) } : { error };
+    if (outcome === "failed") log.warn("transfer_refused", { session: session.id, project: session.projectId, ...why });
+    return outcome;
   } finally {
     over.abort();
     signal.removeEventListener("abort", giveUp);

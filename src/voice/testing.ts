@@ -168,9 +168,9 @@ export class TestDialog {
   onDtmfDigit: CallDialog["onDtmfDigit"] = null;
 
   /** The peer hangs up. */
-  hangUp(): void {
+  hangUp(why: "bye" | "session-expired" = "bye"): void {
     this.ended = true;
-    this.onBye?.("bye");
+    this.onBye?.(why);
   }
 
   bye(): Promise<void> {
@@ -192,6 +192,7 @@ export class TestCall {
   /** What it was refused with. */
   status: number | null = null;
   headers: readonly (readonly [string, string])[] = [];
+  warning: string | null = null;
   answerSdp: string | null = null;
   /** Until the 200 may be sent; rejects when the call is over before. */
   isReady: Promise<void> = Promise.resolve();
@@ -222,9 +223,13 @@ export class TestCall {
     return this.dialog as unknown as CallDialog;
   }
 
-  reject(status: number, { headers = [] }: { headers?: readonly (readonly [string, string])[] } = {}): void {
+  reject(
+    status: number,
+    { headers = [], warning = null }: { headers?: readonly (readonly [string, string])[]; warning?: string | null } = {},
+  ): void {
     this.status = status;
     this.headers = headers;
+    this.warning = warning;
     this.events.note("rejected");
   }
 

@@ -37,7 +37,7 @@ async function rig(
   await fixture.sessions.apply(id, "fail", { errorCode: "attempts_exhausted" });
   const session = (await fixture.sessions.find(fixture.database.db, id))!;
   const userAgent = new TestUserAgent();
-  const warnings: { event: string; reason?: unknown }[] = [];
+  const warnings: { event: string; reason?: unknown; status?: unknown }[] = [];
   const log: Log = {
     debug() {},
     info() {},
@@ -350,9 +350,19 @@ for (const [status, expected, words] of [
     await userAgent.events.until("invited");
     userAgent.refuse(status);
     assert.deepEqual(await failed(), [expected, `${words} ${NOT_CHARGED}`]);
-    assert.deepEqual(warnings, []);
+    // The operator learns of what is his to mend, in the words of SIP.
+    const told = warnings.map(({ event, status }) => [event, status]);
+    assert.deepEqual(told, expected === "failed" ? [["transfer_refused", String(status)]] : []);
   });
 }
+
+test("an answer that we can do nothing with is told to the operator, with what is wrong with it (R-321)", async () => {
+  const { userAgent, failed, warnings } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  userAgent.pickUp(OFFER.replace("RTP/AVP 0", "RTP/AVP 18"));
+  assert.deepEqual(await failed(), ["failed", SORRY]);
+  assert.deepEqual([warnings[0]?.event, warnings[0]?.reason], ["transfer_refused", "neither PCMU nor PCMA"]);
+});
 
 test("a caller who hangs up while it rings stops the ringing (R-321)", async () => {
   const { userAgent, transferring, status, hangUp } = await rig("sip:agent@pbx.example");

@@ -50,9 +50,9 @@ export class SipUri implements Uri {
     this.#text = text;
     this.scheme = text.slice(0, 4).toLowerCase() === "sips" ? "sips" : "sip";
     let rest = text.slice(this.scheme.length + 1);
-    // "@" may stand nowhere in a URI but after the userinfo, so the first one ends it.
+    // "@" may stand nowhere in a URI but after the userinfo, so the first one ends it. Proxies write an empty one for a caller who has none.
     const at = rest.indexOf("@");
-    this.user = at < 0 ? null : unescape(checked(rest.slice(0, at), USERINFO, "user").split(":", 1)[0] ?? "");
+    this.user = at < 1 ? null : unescape(checked(rest.slice(0, at), USERINFO, "user").split(":", 1)[0] ?? "");
     rest = rest.slice(at + 1);
     const question = rest.indexOf("?");
     this.headers = new Decoded(question < 0 ? [] : uriHeaders(rest.slice(question + 1)));

@@ -1,6 +1,7 @@
 import type { Clock } from "#src/kernel/clock.ts";
 import type { Random } from "#src/kernel/random.ts";
 import type { ResponseParts, SipRequest } from "../grammar/message.ts";
+import { quote } from "../grammar/scanner.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { TransactionLayer } from "../transaction/layer.ts";
 import type { Access } from "../transport/access.ts";
@@ -52,17 +53,24 @@ export interface Agent {
   readonly dialogs: Map<string, DialogOwner>;
 }
 
-/** RFC 3261 section 14.2: when to try again, s. */
-export const RETRY_AFTER: ResponseParts = { headers: [["Retry-After", "5"]] };
+/** RFC 3261 section 14.2: when to try again, s. By chance, so that two who wait for each other do not meet again. */
+export function retryAfter({ random }: Agent): ResponseParts {
+  return { headers: [["Retry-After", String(Math.trunc(11 * random.fraction()))]] };
+}
 
 /** A tag or branch nobody can guess: 64 bits and more (RFC 3261 section 19.3 asks for 32). */
 export function randomToken(random: Random, bytes = 10): string {
   return Buffer.from(random.bytes(bytes)).toString("hex");
 }
 
+/** For people to read (RFC 3261 section 20.43); `code`: 399 where none of the registered ones says it. */
+export function warningOf({ transports }: Agent, text: string, code = 399): readonly [name: string, value: string] {
+  return ["Warning", `${code} ${transports.sentBy("udp")} ${quote(text)}`];
+}
+
 /** Why what would have to be sent by sips is refused: there is no TLS of ours, or not to there (RFC 5630 section 5.2). */
-export function sipsNotAllowed({ transports }: Agent): ResponseParts {
-  return { headers: [["Warning", `380 ${transports.sentBy("udp")} "SIPS Not Allowed"`]] };
+export function sipsNotAllowed(agent: Agent): ResponseParts {
+  return { headers: [warningOf(agent, "SIPS Not Allowed", 380)] };
 }
 
 const PLAIN_USER = /^[A-Za-z0-9._+-]{1,128}$/;

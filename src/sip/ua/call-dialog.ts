@@ -2,7 +2,7 @@ import { type Dialog, dialogKey } from "../dialog/dialog.ts";
 import { type ResponseParts, respond, SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Flow } from "../transport/transport.ts";
-import { type Agent, contact, type DialogOwner, RETRY_AFTER, sipsNotAllowed } from "./agent.ts";
+import { type Agent, contact, type DialogOwner, retryAfter, sipsNotAllowed, warningOf } from "./agent.ts";
 import { ABILITIES, ACCEPT, ALLOW, SUPPORTED } from "./checks.ts";
 import type { DigestClient } from "./digest.ts";
 import { DTMF_TYPES, digitOf } from "./dtmf-relay.ts";
@@ -182,7 +182,7 @@ export class CallDialog implements DialogOwner {
 
   receive(transaction: ServerTransaction): void {
     const { request } = transaction;
-    if (!this.#dialog.accepts(request)) return this.#respond(transaction, 500, RETRY_AFTER);
+    if (!this.#dialog.accepts(request)) return this.#respond(transaction, 500, retryAfter(this.#agent));
     // What is left of it: the subscription of a REFER, and a BYE that crosses ours (RFC 5407 section 3.2.1).
     if (this.ended && request.method !== "NOTIFY") return this.#respond(transaction, request.method === "BYE" ? 200 : 481);
     this.#follow(transaction.flow);
@@ -266,7 +266,8 @@ export class CallDialog implements DialogOwner {
   #negotiate(transaction: ServerTransaction, offer: string | null): string | null {
     const sdp = this.onReinvite?.(offer) ?? null;
     if (sdp === null) {
-      this.#respond(transaction, this.onReinvite ? 488 : 491);
+      if (!this.onReinvite) this.#respond(transaction, 491);
+      else this.#respond(transaction, 488, { headers: [warningOf(this.#agent, "nothing in the new description can be done")] });
       return null;
     }
     this.#refreshTarget(transaction.request);

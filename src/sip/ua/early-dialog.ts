@@ -3,7 +3,7 @@ import { type ResponseParts, respond, type SipResponse } from "../grammar/messag
 import { SipUri } from "../grammar/uri.ts";
 import type { ClientTransaction } from "../transaction/client-transaction.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
-import { type Agent, contact, type DialogOwner, RETRY_AFTER } from "./agent.ts";
+import { type Agent, contact, type DialogOwner, retryAfter } from "./agent.ts";
 import { earlyRefresh } from "./session-timer.ts";
 
 /** A dialog that a provisional response to an INVITE of ours has made (RFC 3261 section 12.1), until the final one: what the callee asks in it. */
@@ -25,7 +25,7 @@ export class EarlyDialog implements DialogOwner {
   receive(transaction: ServerTransaction): void {
     const { request, flow } = transaction;
     const reply = (status: number, parts?: ResponseParts) => transaction.respond(respond(request, status, null, parts));
-    if (!this.#dialog.accepts(request)) return reply(500, RETRY_AFTER);
+    if (!this.#dialog.accepts(request)) return reply(500, retryAfter(this.#agent));
     const { method } = request;
     // Our offer is still unanswered (RFC 3261 section 14.2, RFC 3311 section 5.2).
     if (method === "INVITE" || (method === "UPDATE" && request.sdp !== null)) return reply(491);

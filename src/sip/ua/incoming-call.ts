@@ -3,7 +3,7 @@ import { type ResponseParts, respond, type SipRequest } from "../grammar/message
 import type { SipUri } from "../grammar/uri.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
 import type { Protocol } from "../transport/transport.ts";
-import { type Agent, contact, type DialogOwner, randomToken, RETRY_AFTER, sipsNotAllowed } from "./agent.ts";
+import { type Agent, contact, type DialogOwner, randomToken, retryAfter, sipsNotAllowed, warningOf } from "./agent.ts";
 import { CallDialog } from "./call-dialog.ts";
 import { ALLOW } from "./checks.ts";
 import { CallOver } from "./errors.ts";
@@ -102,12 +102,13 @@ export class IncomingCall implements DialogOwner {
   }
 
   /**
-   * A final response of 300 or more; without effect when the call is over. Throws TypeError for a header that would break
-   * the message (S-87).
+   * A final response of 300 or more; without effect when the call is over. `warning`: what is wrong, for people to read. Throws TypeError for a
+   * header that would break the message (S-87).
    */
-  reject(status: number, parts: Omit<ResponseParts, "sdp"> = {}): void {
+  reject(status: number, { warning, ...parts }: Omit<ResponseParts, "sdp"> & { warning?: string } = {}): void {
     if (this.#state !== "open") return;
-    const response = respond(this.request, status, this.#localTag, parts);
+    const headers = [...(parts.headers ?? []), ...(warning === undefined ? [] : [warningOf(this.#agent, warning)])];
+    const response = respond(this.request, status, this.#localTag, { ...parts, headers });
     this.#close("over");
     this.#transaction.respond(response);
   }
@@ -121,7 +122,7 @@ export class IncomingCall implements DialogOwner {
   receive(transaction: ServerTransaction): void {
     const { request } = transaction;
     const reply = (status: number, more?: ResponseParts) => transaction.respond(respond(request, status, this.#localTag, more));
-    if (!this.#dialog.accepts(request)) return reply(500, RETRY_AFTER);
+    if (!this.#dialog.accepts(request)) return reply(500, retryAfter(this.#agent));
     if (request.method === "BYE") {
       reply(200);
       return this.#cancel();
@@ -136,7 +137,7 @@ export class IncomingCall implements DialogOwner {
     }
     // The first offer, theirs or ours, is still unanswered (section 14.2, RFC 3311 section 5.2).
     if (request.method === "UPDATE" && this.offer === null) return reply(491);
-    if (request.method === "INVITE" || request.method === "UPDATE") return reply(500, RETRY_AFTER);
+    if (request.method === "INVITE" || request.method === "UPDATE") return reply(500, retryAfter(this.#agent));
     request.body.fill(0);
     reply(request.method === "NOTIFY" ? 481 : 200);
   }

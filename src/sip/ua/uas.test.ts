@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createIdentity } from "#simulators/tls.ts";
+import { systemRandom } from "#src/kernel/random.ts";
 import { ManualClock } from "#src/kernel/testing.ts";
 import { respond, type SipRequest } from "../grammar/message.ts";
 import type { CallDialog } from "./call-dialog.ts";
@@ -120,6 +121,19 @@ test("a session description beside other parts is found, unless one of those mus
       assert.equal(call.offer, OFFER);
       call.reject(404);
     }
+  }
+});
+
+test("a refusal may say why in a Warning, which cannot break the message (RFC 3261 sections 20.43 and 21.4.26, S-87)", async () => {
+  const { peer, calls, port } = await bench();
+  for (const [warning, expected] of [
+    ["neither PCMU nor PCMA", '"neither PCMU nor PCMA"'],
+    ['a "quoted" \\ word', '"a \\"quoted\\" \\\\ word"'],
+  ] as const) {
+    peer.send(requestText(peer, { method: "INVITE", body: OFFER }));
+    (await calls.next()).reject(488, { warning });
+    const response = await peer.responses.next();
+    assert.deepEqual([response.status, response.header("Warning")], [488, `399 127.0.0.1:${port} ${expected}`]);
   }
 });
 
@@ -361,9 +375,27 @@ test("a retransmitted INFO is one key, and one of a new transaction another, wha
 test("a request out of order in a dialog is answered 500 with Retry-After (section 12.2.2)", async () => {
   const { ask, inside } = await called({}, {}, 10);
   const response = await ask({ method: "INFO", headers: inside, cseq: 9 });
-  assert.deepEqual([response.status, response.header("Retry-After")], [500, "5"]);
+  assert.equal(response.status, 500);
+  assert.match(response.header("Retry-After") ?? "", /^(?:[0-9]|10)$/);
   assert.equal((await ask({ method: "OPTIONS", headers: inside, cseq: 11 })).status, 200);
 });
+
+for (const [fraction, seconds] of [
+  [0, "0"],
+  [0.999, "10"],
+] as const) {
+  test(`an INVITE or an UPDATE with an offer before the answer is told to come again in 0 to 10 s, as chance has it (${seconds}; section 14.2, RFC 3311 section 5.2)`, async () => {
+    const { peer, ask, calls } = await bench({ random: { ...systemRandom, fraction: () => fraction } });
+    const headers = { "Call-ID": "early" };
+    peer.send(requestText(peer, { method: "INVITE", headers, body: OFFER }));
+    (await calls.next()).ring();
+    const inside = { ...headers, To: (await peer.responses.next()).header("To") };
+    for (const [cseq, method] of ["INVITE", "UPDATE"].entries()) {
+      const response = await ask({ method, headers: inside, body: OFFER, cseq: cseq + 2 });
+      assert.deepEqual([response.status, response.header("Retry-After")], [500, seconds], method);
+    }
+  });
+}
 
 test("in a dialog NOTIFY has no subscription, REFER is declined, and after BYE there is no dialog", async () => {
   const { dialog, ask, inside } = await called();
