@@ -87,16 +87,11 @@ export class DigestClient {
     return again;
   }
 
-  /**
-   * Without qop the digest has no nonce of ours in it, and can be looked up in a table made before (RFC 7616 section 5.9): only with MD5, which
-   * the trunk's address must allow and which many proxies ask for so by default (RFC 3261 section 22.4). RFC 8760 has a qop everywhere.
-   */
+  /** Without qop the digest has no nonce of ours in it, and can be looked up in a table made before (RFC 7616 section 5.9). */
   #isAnswerable(challenge: ReadonlyMap<string, string>): boolean {
     const algorithm = algorithmOf(challenge);
     const isAllowed = HASHES.has(algorithm) && (algorithm !== "MD5" || this.#credentials.md5);
-    const qop = challenge.get("qop");
-    const isKnown = qop === undefined ? algorithm === "MD5" : offersAuth(qop);
-    return challenge.has("realm") && challenge.has("nonce") && isAllowed && isKnown;
+    return challenge.has("realm") && challenge.has("nonce") && isAllowed && offersAuth(challenge.get("qop") ?? "");
   }
 
   /** Adds the credentials of `invite` to the ACK of its 2xx (section 13.2.2.4). */
@@ -155,19 +150,17 @@ function digest(
   const identity = hash(`${username}:${realm}:${toOctets(credentials.password.reveal())}`);
   const action = hash(`${request.method}:${request.requestUri}`);
   const count = uses.toString(16).padStart(8, "0");
-  const hasQop = challenge.has("qop");
-  const ours = hasQop ? `${count}:${cnonce}:auth:` : "";
   const params = [
     `username=${quote(username)}`,
     `realm=${quote(realm)}`,
     `nonce=${quote(nonce)}`,
     `uri=${quote(request.requestUri)}`,
-    `response="${hash(`${identity}:${nonce}:${ours}${action}`)}"`,
+    `response="${hash(`${identity}:${nonce}:${count}:${cnonce}:auth:${action}`)}"`,
   ];
   const algorithm = challenge.get("algorithm");
   const opaque = challenge.get("opaque");
   if (algorithm !== undefined) params.push(`algorithm=${algorithm}`);
   if (opaque !== undefined) params.push(`opaque=${quote(opaque)}`);
-  if (hasQop) params.push("qop=auth", `nc=${count}`, `cnonce="${cnonce}"`);
+  params.push("qop=auth", `nc=${count}`, `cnonce="${cnonce}"`);
   return `Digest ${params.join(", ")}`;
 }

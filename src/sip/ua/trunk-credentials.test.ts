@@ -103,7 +103,7 @@ test("a proxy's challenge for a second realm is not answered (S-80)", async (t) 
 });
 
 for (const [what, rest] of [
-  ["for SHA-256 without qop, whose digest has no nonce of ours", ", algorithm=SHA-256"],
+  ["without qop, whose digest has no nonce of ours", ""],
   ["for qop=auth-int alone", ', qop="auth-int"'],
 ] as const) {
   test(`a challenge ${what}, is not answered (RFC 7616 section 5.9)`, async (t) => {
