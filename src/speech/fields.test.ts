@@ -94,7 +94,7 @@ interface HeardIn {
 }
 
 /** Decoders that hear these words in the caller's voice, in a smaller and in a larger person's, with such leads over all others. */
-function decodersHearing(own: HeardIn, smaller: HeardIn, larger: HeardIn): Decoders {
+function decodersByVoice(own: HeardIn, smaller: HeardIn, larger: HeardIn): Decoders {
   const asked = new Map<HeardIn, number>();
   const score = (samples: Float32Array) => {
     const voice = samples.length === LENGTH ? own : samples.length < LENGTH ? smaller : larger;
@@ -136,7 +136,7 @@ for (const [isTaken, line, followed, free, own, smaller, larger] of [
   );
   test(`on a ${line} line a card number that was followed ${followed} and leads by ${led.join(", ")} voice is ${isTaken ? "taken" : "asked again"} (R-229)`, () => {
     const utterance = { samples: new Float32Array(LENGTH), free: Array.from(free), line };
-    const result = UNDERSTAND.number(decodersHearing(own, smaller, larger), utterance, { have: 0, lengths: null });
+    const result = UNDERSTAND.number(decodersByVoice(own, smaller, larger), utterance, { have: 0, lengths: null });
     assert.deepEqual(result, digitsResult(isTaken || own !== NOT_HEARD ? CARD : [...CARD.slice(0, -1), 1], true, isTaken));
   });
 }
