@@ -8,13 +8,13 @@ import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import { systemClock, within } from "#src/kernel/clock.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { type GatewayName, MODES } from "#src/kernel/payment.ts";
-import { createLog } from "#src/platform/index.ts";
+import { copyNewDatabase, createLog } from "#src/platform/index.ts";
 import { openTelephone } from "#softphone/caller.ts";
 import { expectedStatus, INPUTS, OUTCOMES, scenario, type DemoOutcome, type Input } from "./demo/scenario.ts";
 import { INTEGRATIONS, merchantBy, type Via, VIAS } from "./demo/via.ts";
 import { drawTimeline, Timeline } from "./demo/timeline.ts";
 import { isHelped } from "./help.ts";
-import { PROMPT_CACHE } from "./prompt-cache.ts";
+import { CACHE, PROMPT_CACHE } from "./prompt-cache.ts";
 import { startReceiver, type Received } from "./receiver.ts";
 
 const NAMES = Object.keys(GATEWAYS_BUILT) as GatewayName[];
@@ -92,6 +92,8 @@ export async function run(args: string[]): Promise<number> {
   let app: App | null = null;
   try {
     timeline.add("service starting");
+    // Where nothing can be kept the service makes a database of its own.
+    await copyNewDatabase(folder, CACHE).catch(() => rmSync(join(folder, "database"), { recursive: true, force: true }));
     app = await startApp(config, log, { promptCache: PROMPT_CACHE });
     const result = await pay(app, choice, timeline);
     const fault = faultIn(result, choice);

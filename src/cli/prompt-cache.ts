@@ -1,4 +1,7 @@
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The rendered prompts are the same at every run: without a data folder they are kept beside the packages. */
-export const PROMPT_CACHE = fileURLToPath(new URL("../../node_modules/.cache/voicetill/prompts", import.meta.url));
+/** Beside the packages: what is the same at every run. */
+export const CACHE = fileURLToPath(new URL("../../node_modules/.cache/voicetill", import.meta.url));
+/** The rendered prompts, where there is no data folder. */
+export const PROMPT_CACHE = join(CACHE, "prompts");

@@ -88,8 +88,8 @@ export function takeConfig(env: Record<string, string | undefined>): Config {
 export function defaultContextOf(env: Environment, terminal: boolean): DefaultContext {
   // Some 90 MB each, with room; recognition takes a core for a part of what is said.
   const speechWorkers = Math.max(2, Math.min(8 * availableParallelism(), Math.floor(totalmem() / 2 / 200e6)));
-  const wanted = count.schema.safeParse(env["SPEECH_WORKERS"]?.trim());
-  const speechReady = Math.min(2, wanted.success ? wanted.data : speechWorkers);
+  const wanted = count.read(env["SPEECH_WORKERS"]?.trim() ?? "");
+  const speechReady = Math.min(2, wanted ?? speechWorkers);
   // Also where what is set cannot be used: of that the setting itself tells.
   const embedded = !env["DATABASE_URL"]?.trim() && !env["DATABASE_URL_FILE"];
   return { embedded, terminal, speechWorkers, speechReady };
@@ -103,7 +103,7 @@ export function find(env: Environment, name: SettingName, context: DefaultContex
   const setting: Setting<unknown> = SETTINGS[name];
   const given = textOf(env, name);
   if (given.text === "" && setting.optional) return { ...given, text: null };
-  const usable = given.text !== null && (given.text !== "" || setting.kind.schema.safeParse("").success);
+  const usable = given.text !== null && (given.text !== "" || setting.kind.read("") !== undefined);
   return usable ? given : { text: setting.default(context), source: "default" };
 }
 
@@ -128,8 +128,8 @@ function readSecret(name: string, file: string): string {
 
 function parse(name: SettingName, { kind, secret }: Setting<unknown>, { text }: Found): unknown {
   if (text === null) return null;
-  const result = kind.schema.safeParse(text);
-  if (result.success) return result.data;
+  const value = kind.read(text);
+  if (value !== undefined) return value;
   throw new OperatorError(`${name}: ${kind.complaint(secret ? "its value" : JSON.stringify(text))}.`);
 }
 

@@ -35,6 +35,12 @@ describe("giving back what was taken for a session that ended otherwise", () => 
       })
       .execute();
 
+  /** So many tries are over, and none is under way, whose turn is longer. */
+  const isPostponed = (session: Session, tries: number) => async () => {
+    const { reversal_tries, reversal_at } = await attemptOf(session);
+    return reversal_tries === tries && reversal_at!.getTime() < Date.now() + 45_000;
+  };
+
   /** The gateway approves what the session cannot be told any more: it was ended meanwhile. Answers once that is written. */
   async function approvedTooLate(process: TestProcess): Promise<Session> {
     const { promise, resolve } = Promise.withResolvers<typeof APPROVED>();
@@ -86,16 +92,12 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     fake.onVoid = () => ({ outcome: "unknown", reason: "" });
     const process = testProcess(fixture, fake.gateway());
     const session = await approvedTooLate(process);
-    const isPostponed = (tries: number) => async () => {
-      const { reversal_tries, reversal_at } = await attemptOf(session);
-      return reversal_tries === tries && reversal_at!.getTime() < Date.now() + 45_000;
-    };
-    await timePasses(process.clock, isPostponed(1));
+    await timePasses(process.clock, isPostponed(session, 1));
     const wait = (await attemptOf(session)).reversal_at!.getTime() - Date.now();
     assert.ok(wait > 0 && wait <= 5_000, `next try in ${wait} ms`);
     assert.equal(fake.voids.length, 1);
     await secondsPass(6);
-    await janitor(process, isPostponed(2));
+    await janitor(process, isPostponed(session, 2));
     assert.equal(await reversalOf(session), "due");
     await secondsPass(24 * 3600);
     await janitor(process, async () => (await reversalOf(session)) === "failed");
@@ -107,7 +109,7 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     fake.onVoid = () => ({ outcome: "unknown", reason: "" });
     const process = testProcess(fixture, fake.gateway());
     const session = await approvedTooLate(process);
-    await timePasses(process.clock, () => fake.voids.length === 1);
+    await timePasses(process.clock, isPostponed(session, 1));
     fake.onVoid = () => ({ outcome: "voided" });
     await secondsPass(-3600);
     const begin = process.clock.monotonic();
@@ -120,6 +122,7 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     const process = testProcess(fixture, fake.gateway());
     const session = await approvedTooLate(process);
     process.settings.version++;
+    await timePasses(process.clock, isPostponed(session, 1));
     await fixture.database.db
       .updateTable("payment_attempts")
       .set({ started_at: sql<Date>`started_at - interval '20 seconds'` })
@@ -133,8 +136,7 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     fake.onVoid = () => ({ outcome: "nothing to void" });
     const process = testProcess(fixture, fake.gateway());
     const session = await approvedTooLate(process);
-    await timePasses(process.clock, () => fake.voids.length === 1);
-    await timePasses(process.clock, async () => (await attemptOf(session)).reversal_at!.getTime() < Date.now() + 45_000);
+    await timePasses(process.clock, isPostponed(session, 1));
     assert.equal(await reversalOf(session), "due");
     await fixture.database.db
       .updateTable("payment_attempts")
@@ -152,6 +154,7 @@ describe("giving back what was taken for a session that ended otherwise", () => 
       fake.onVoid = () => ({ outcome: "absent" });
       const process = testProcess(fixture, fake.gateway());
       const session = await approvedTooLate(process);
+      await timePasses(process.clock, isPostponed(session, 1));
       await fixture.database.db
         .updateTable("payment_attempts")
         .set({ mode, started_at: sql<Date>`started_at - interval '20 seconds'` })

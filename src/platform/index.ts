@@ -2,6 +2,7 @@ export { createReach, isGlobal, isInside, isPublic, parseCidrs } from "./address
 export { ChainBrokenError, type ChainReport, sealRows, verifyChain } from "./audit-chain.ts";
 export { headText, parseHead, startAuditSealer } from "./audit-sealer.ts";
 export { audit, type AuditEntry, auditing, auditRun } from "./audit.ts";
+export { copyNewDatabase } from "./db/copied-database.ts";
 export { type Database, type Db, isDataError, isDatabaseUnavailable, notify } from "./db/database.ts";
 export { pendingMigrations } from "./db/migrate.ts";
 export { ago, newestFirst } from "./db/newest.ts";

@@ -63,18 +63,21 @@ async function inMemory(): Promise<Database> {
   return await openPglite(null, { snapshot: await migratedSnapshot(), program });
 }
 
+/** A segment of the write-ahead log is else two thirds of the tar. When a checkpoint is due stays as it is by default. */
+const INITDB = ["--wal-segsize=1", "-c", "max_wal_size=1GB"];
+
 /** A tar of the embedded database's folder, migrated and empty. It takes seconds to make, so it is cached in a file named after what it was made from. */
 export async function migratedSnapshot(): Promise<Uint8Array<ArrayBuffer>> {
   const { version } = JSON.parse(
     readFileSync(new URL("../../node_modules/@electric-sql/pglite/package.json", import.meta.url), "utf8"),
   ) as { version: string };
-  const made = createHash("sha256").update(version);
+  const made = createHash("sha256").update(version + INITDB.join(" "));
   for (const { checksum } of readMigrations()) made.update(checksum);
   const file = new URL(`database-${made.digest("hex").slice(0, 16)}.tar`, CACHE);
 
   const cached = read(file);
   if (cached) return cached;
-  const lite = new PGlite();
+  const lite = new PGlite({ initDbStartParams: INITDB });
   await migrate({ query: (text, parameters = []) => lite.query(text, [...parameters]), exec: (text) => lite.exec(text) });
   // Nothing is made from these two any more, and they are more than a third of the tar, which is copied for each test.
   await lite.exec("update pg_database set datistemplate = false");

@@ -73,7 +73,7 @@ export async function openInstallation(settings: Record<string, string>, { embed
   };
 }
 
-/** An empty database saves each installation the seconds of a first start, which the demo's journeys go through. */
+/** An empty database saves each installation the seconds of a first start, which `npm start` goes through in the operator's journeys. */
 async function unpackDatabase(folder: string): Promise<void> {
   mkdirSync(folder, { mode: 0o700 });
   // The names in PGlite's tar begin with a slash; tar takes it away, and says so.

@@ -6,7 +6,7 @@ import { openTelephone } from "#softphone/caller.ts";
 import type { Turn } from "#softphone/script.ts";
 import { findCards } from "../../prove/kill/scan.ts";
 import { startRecogniserServer } from "../recogniser-server.ts";
-import { PROMPT_CACHE, run } from "./installation.ts";
+import { openInstallation, PROMPT_CACHE, run } from "./installation.ts";
 import { CARD } from "./paying.ts";
 import { searchable } from "./searchable.ts";
 import { chargesOf, shared, startService } from "./service.ts";
@@ -84,8 +84,9 @@ test("a recogniser that dies in a call leaves the caller the keypad, a line in t
 
 test("a service that cannot load its recogniser does not start, and says why in one sentence", async () => {
   const files = Object.fromEntries(["ENCODER", "DECODER", "JOINER", "TOKENS"].map((name) => [`SHERPA_${name}`, `/none/${name}`]));
-  const env = { ...service.env, DATA_DIR: `${service.folder}/sherpa`, DATABASE_URL: "", SPEECH: "sherpa", ...files };
-  const { status, stderr } = await run(["serve"], env);
+  const other = await openInstallation({ SPEECH: "sherpa", ...files }, { embedded: true });
+  const { status, stderr } = await run(["serve"], other.env);
+  await other.close();
   assert.equal(status, 1);
   assert.match(
     stderr,

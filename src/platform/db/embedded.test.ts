@@ -9,12 +9,14 @@ import { fileURLToPath } from "node:url";
 import { after, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { FolderInUse } from "#src/kernel/errors.ts";
+import { copyNewDatabase } from "./copied-database.ts";
 import { takeDataFolder, whyNotOpened } from "./data-folder.ts";
 import { initdb } from "./initdb.ts";
 import { openDatabase } from "./open.ts";
 
 const root = mkdtempSync(join(tmpdir(), "voicetill-data-"));
 after(() => rmSync(root, { recursive: true, force: true }));
+const cache = join(root, "cache");
 const CHILD = fileURLToPath(new URL("../../../test/embedded-child.ts", import.meta.url));
 
 interface Writer {
@@ -43,8 +45,23 @@ function startWriter(folder: string): Writer {
   };
 }
 
+test("of new databases for many folders one is made, and the others are its copies", async () => {
+  const folders = ["killed", "damaged"].map((name) => join(root, name));
+  for (const folder of folders) await copyNewDatabase(folder, cache);
+  assert.equal(readdirSync(cache).length, 1);
+  for (const folder of folders) assert.ok(existsSync(join(folder, "database/global/pg_control")));
+});
+
+test("where no new database can be kept none is copied", async () => {
+  const file = join(root, "no-cache");
+  writeFileSync(file, "");
+  await assert.rejects(copyNewDatabase(join(root, "uncopied"), file));
+  assert.equal(existsSync(join(root, "uncopied")), false);
+});
+
 test("a second process is refused by name; after kill -9 of the first the next one has every acknowledged row", async () => {
   const folder = join(root, "killed");
+  await copyNewDatabase(folder, cache);
   const first = startWriter(folder);
   await first.printed(1);
 
@@ -181,6 +198,7 @@ test("the database is closed to other users of the machine, also in a data folde
 
 test("a damaged database is refused in one sentence and left as it is", async () => {
   const folder = join(root, "damaged");
+  await copyNewDatabase(folder, cache);
   const database = await openDatabase({ databaseUrl: null, dataDir: folder });
   await database.close();
   const control = join(folder, "database/global/pg_control");

@@ -55,7 +55,8 @@ const reply = (answer: Answer) => port.postMessage(answer);
 const { folder, snapshot, program } = workerData as WorkerOptions;
 const lite = new PGlite({
   ...(folder === null ? {} : { dataDir: folder }),
-  ...(snapshot === null ? {} : { loadDataDir: new Blob([snapshot]) }),
+  // A Blob that is asked for all of its bytes copies them in pieces, twice.
+  ...(snapshot === null ? {} : { loadDataDir: Object.assign(new Blob(), { arrayBuffer: () => Promise.resolve(snapshot.buffer) }) }),
   ...(program === null ? {} : { pgliteWasmModule: program }),
   // The default of 128 MB doubles the memory of the process.
   startParams: [...PGlite.defaultStartParams, "-c", "shared_buffers=16MB"],
