@@ -19,6 +19,7 @@ function rig() {
   const played: string[][] = [];
   /** Parts that are no prompt's. */
   const tones: unknown[] = [];
+  const silencesMs: number[] = [];
   /** The amount's sentence takes its time. */
   const rendered = Promise.withResolvers<void>();
   const events: ConversationEvent["type"][] = [];
@@ -55,6 +56,7 @@ function rig() {
         const clips = parts.flatMap((part) => ("clip" in part ? [part.clip] : []));
         if (clips.length > 0) played.push(clips);
         else tones.push(...parts);
+        silencesMs.push(...parts.map((part) => ("silenceMs" in part ? part.silenceMs : 0)));
       },
       stopPlayback() {},
       caughtUp: () => caughtUp.promise,
@@ -84,10 +86,17 @@ function rig() {
     return caughtUp;
   };
   const heardOut = () => driver.played(lastId);
-  return { clock, prompts, played, tones, rendered, events, settled, key, heardOut, hold };
+  return { clock, prompts, played, silencesMs, tones, rendered, events, settled, key, heardOut, hold };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test("the first word waits until those between us and the caller have opened his path, no other does", async () => {
+  const { silencesMs, key } = rig();
+  assert.deepEqual(silencesMs, [300, 0]);
+  key(`${NUMBER}#`, 1_000);
+  assert.deepEqual(silencesMs, [300, 0, 0]);
+});
 
 test("digits that were pressed in time are not cut off by a timer that comes to run before them (R-228)", async () => {
   const { clock, prompts, key, hold } = rig();

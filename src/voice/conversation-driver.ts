@@ -45,6 +45,9 @@ interface ConversationDriverDeps {
   onFinish(reason: FinishReason): void;
 }
 
+/** Before the first word: between the caller and us are those who open his path on our 200, and the word's beginning would be lost. */
+const OPENING: readonly PlayPart[] = [{ silenceMs: 300 }];
+
 /** Until the next sentence, which stops it. */
 const WAITING_TONE = waitingTone(10_000);
 
@@ -67,6 +70,7 @@ export class ConversationDriver {
   /** Counts the prompts: a prompt that was replaced while it was being rendered is not played. */
   #saying = 0;
   #playing: { id: string; prompt: PromptName } | null = null;
+  #hasSpoken = false;
   #isOver = false;
 
   constructor(deps: ConversationDriverDeps) {
@@ -150,7 +154,7 @@ export class ConversationDriver {
       if (saying !== this.#saying || this.#isOver) return;
       const id = String(saying);
       this.#playing = { id, prompt };
-      playback.play(id, partsOf(clips));
+      playback.play(id, this.#opened(partsOf(clips)));
     };
     const clips = prompts.clips(sentences);
     if (Array.isArray(clips)) return playToEnd(clips);
@@ -158,11 +162,17 @@ export class ConversationDriver {
     const [first] = sentences;
     const beginning = first === undefined ? [] : prompts.clips([first]);
     const begun = Array.isArray(beginning) ? beginning : [];
-    if (begun.length > 0) playback.play(`${saying} begun`, partsOf(begun));
+    if (begun.length > 0) playback.play(`${saying} begun`, this.#opened(partsOf(begun)));
     void clips.then(
       (all) => playToEnd(all.slice(begun.length)),
       () => saying === this.#saying && this.feed({ type: "prompt_ended", prompt }),
     );
+  }
+
+  #opened(parts: readonly PlayPart[]): PlayPart[] {
+    const opening = this.#hasSpoken ? [] : OPENING;
+    this.#hasSpoken = true;
+    return [...opening, ...parts];
   }
 
   #setTimer(name: TimerName, ms: number): void {
