@@ -24,11 +24,7 @@ export const gateway = kit.defineGateway({
     voidBy: "vendor id",
     absenceIsProofAfterMs: 60_000,
     token: "a stored payment method; a later charge also names its shopperReference, sess- and the session's id",
-    processorFields: {
-      charge: ["adyen_psp_reference"],
-      tokenize: ["adyen_psp_reference", "adyen_stored_payment_method_id"],
-      transactionId: "adyen_psp_reference",
-    },
+    processorFields: { charge: "adyen_psp_reference", tokenize: "adyen_psp_reference adyen_stored_payment_method_id" },
   },
   sandbox: {
     api_key: "AQEsimulatorsKey+AbCdEfGhIjKlMnOpQrStUvWxYz/aBcDeFgHiJkLmNoPqRsTuVwXyZ=-SIMULATORexampleKEYofTHEsheet.example=",

@@ -14,8 +14,6 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     // A request may run for a minute, and a new transaction may take another to show in the reports.
     absenceIsProofAfterMs: 180_000,
     authorizeOnly: true,

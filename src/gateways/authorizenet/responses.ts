@@ -61,24 +61,23 @@ const codeOfWords = kit.textTable([
   [/card code is invalid/i, "incorrect_cvc"],
 ]);
 
-/** Our field, its name in a payment's answer, its name in a report. */
-const FIELDS: readonly (readonly [ours: string, answer: string, report: string])[] = [
-  ["authnet_transaction_id", "transId", "transId"],
-  ["authnet_auth_code", "authCode", "authCode"],
-  ["authnet_response_code", "responseCode", "responseCode"],
-  ["authnet_avs_result_code", "avsResultCode", "AVSResponse"],
-  ["authnet_cvv_result_code", "cvvResultCode", "cardCodeResponse"],
-  ["authnet_cavv_result_code", "cavvResultCode", "CAVVResponse"],
-  ["authnet_network_trans_id", "networkTransId", "networkTransId"],
-];
+/** What stands in a payment's answer and in a report, by our name for it. */
+const FIELDS = Object.entries({
+  transaction_id: ["transId", "transId"],
+  auth_code: ["authCode", "authCode"],
+  response_code: ["responseCode", "responseCode"],
+  avs_result_code: ["avsResultCode", "AVSResponse"],
+  cvv_result_code: ["cvvResultCode", "cardCodeResponse"],
+  cavv_result_code: ["cavvResultCode", "CAVVResponse"],
+  network_trans_id: ["networkTransId", "networkTransId"],
+} as const);
 
 export const PROCESSOR_FIELDS = {
-  charge: [...FIELDS.map(([ours]) => ours), "authnet_capture_status"],
-  tokenize: ["authnet_customer_profile_id", "authnet_payment_profile_id"],
-  transactionId: "authnet_transaction_id",
+  charge: [...FIELDS.map(([ours]) => `authnet_${ours}`), "authnet_capture_status"].join(" "),
+  tokenize: "authnet_customer_profile_id authnet_payment_profile_id",
   authCode: "authnet_auth_code",
   inWebhook: {
-    ...Object.fromEntries(FIELDS.map(([ours]) => [ours, [ours.replace("authnet_", "")]])),
+    ...Object.fromEntries(FIELDS.map(([ours]) => [`authnet_${ours}`, [ours]])),
     // `auth_only` says it there.
     authnet_capture_status: [],
     authnet_customer_profile_id: ["authnet_customer_profile_id"],
@@ -119,8 +118,8 @@ function codeOfReason(
 const idAt = (value: JsonValue | undefined, ...path: (string | number)[]) => kit.idAt(value, /^[1-9][0-9]{0,19}$/, ...path);
 
 /** A blank result code is an answer ("not validated"), a blank or zero id is none (R-404, R-409). */
-function processorOf(transaction: kit.JsonObject, column: 1 | 2): ProcessorFields {
-  const values = FIELDS.map((names) => [names[0], kit.idAt(transaction, /^[ -~]{0,64}$/, names[column])] as const);
+function processorOf(transaction: kit.JsonObject, column: 0 | 1): ProcessorFields {
+  const values = FIELDS.map(([ours, theirs]) => [`authnet_${ours}`, kit.idAt(transaction, /^[ -~]{0,64}$/, theirs[column])] as const);
   const kept = values.filter(([ours, value]) => value !== undefined && (ours.endsWith("_result_code") || !["", "0"].includes(value)));
   return Object.fromEntries(kept) as ProcessorFields;
 }
@@ -201,7 +200,7 @@ function readApproval(transaction: kit.JsonObject, capture: Approved["capture"])
       ? kit.declined("gateway_misconfigured", { reason: "the account is in Test Mode: nothing is charged there" })
       : kit.unknown("an approval without a transaction id");
   }
-  return { outcome: "approved", capture, processor: { ...processorOf(transaction, 1), authnet_capture_status: capture } };
+  return { outcome: "approved", capture, processor: { ...processorOf(transaction, 0), authnet_capture_status: capture } };
 }
 
 function helped(reason: string | undefined): { reason?: string } {
@@ -218,7 +217,7 @@ function readDecline(transaction: kit.JsonObject): Declined | Unknown {
   const checks = { avs: kit.textAt(transaction, "avsResultCode"), cvv: kit.textAt(transaction, "cvvResultCode") };
   const message = kit.textAt(transaction, "errors", 0, "errorText") ?? kit.textAt(transaction, "messages", 0, "description");
   const code = codeOfReason(responseCode, reason, checks, kit.textAt(transaction, "rawResponseCode"));
-  return { ...kit.declined(code, { message, ...helped(reason) }), processor: processorOf(transaction, 1) };
+  return { ...kit.declined(code, { message, ...helped(reason) }), processor: processorOf(transaction, 0) };
 }
 
 /** What a failure after an approval means once it is known that nothing came of it. */
@@ -312,7 +311,7 @@ export function readDetails(answer: GatewayAnswer, subject: Subject): LookUpResu
   if (!isOk(body) || !kit.isObject(transaction) || idAt(transaction, "transId") === undefined)
     return kit.unknown("the transaction could not be read");
   if (kit.textAt(transaction, "order", "invoiceNumber") !== nameOf(subject)) return kit.unknown("the transaction of another attempt");
-  const processor = processorOf(transaction, 2);
+  const processor = processorOf(transaction, 1);
   const capture = statusOf(kit.textAt(transaction, "transactionStatus"));
   if (capture === undefined) return kit.pending;
   if (capture === "held" || capture === "refused")

@@ -18,16 +18,10 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // The single-use id pays once: a second request with it is refused.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     // The charge may be sent as late as the deadline, be worked on for 60 s, and the search lags a little.
     absenceIsProofAfterMs: 180_000,
     token: "a payment method of a customer in the Vault",
-    processorFields: {
-      charge: ["braintree_transaction_id"],
-      tokenize: ["braintree_customer_id", "braintree_payment_method_token"],
-      transactionId: "braintree_transaction_id",
-    },
+    processorFields: { charge: "braintree_transaction_id", tokenize: "braintree_customer_id braintree_payment_method_token" },
   },
   sandbox: { merchant_id: "examplemerchant1", public_key: "examplepublickey", private_key: "0123456789abcdef0123456789abcdef" },
   checkSettings: requests.settingsFault,

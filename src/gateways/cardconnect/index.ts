@@ -15,16 +15,10 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // The gateway's own time-out is 32 s; ours is 60 s, and the vendor's shows nothing before.
     absenceIsProofAfterMs: 120_000,
     token: "a profile and its account, <profileid>/<acctid>",
-    processorFields: {
-      charge: ["cardconnect_retref"],
-      tokenize: ["cardconnect_profile_id"],
-      transactionId: "cardconnect_retref",
-    },
+    processorFields: { charge: "cardconnect_retref", tokenize: "cardconnect_profile_id" },
     deadlineMs: 75_000,
   },
   sandbox: { merchant_id: "496160873888", username: "exampleuser", password: "examplepass", site: "fts" },

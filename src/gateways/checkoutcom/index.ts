@@ -16,16 +16,10 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // The first answer of a status below 300 for 24 hours; a repeat after a fault is executed again, so that nothing is repeated here.
     idempotency: "replay",
-    lookUp: "by reference",
-    voidBy: "reference",
     // How soon the look-up by reference shows a payment was not to be learnt.
     absenceIsProofAfterMs: 180_000,
     token: "a source (src_...) that the verification of the card made",
-    processorFields: {
-      charge: ["checkoutcom_payment_id"],
-      tokenize: ["checkoutcom_payment_id", "checkoutcom_source_id"],
-      transactionId: "checkoutcom_payment_id",
-    },
+    processorFields: { charge: "checkoutcom_payment_id", tokenize: "checkoutcom_payment_id checkoutcom_source_id" },
     deadlineMs: 75_000,
   },
   sandbox: {

@@ -18,11 +18,9 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // A key replays the same body alone, and the token in it differs with each attempt's run.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 180_000,
     token: "a customer made for the session",
-    processorFields: { charge: ["clover_charge_id"], tokenize: ["clover_customer_id"], transactionId: "clover_charge_id" },
+    processorFields: { charge: "clover_charge_id", tokenize: "clover_customer_id" },
     deadlineMs: 90_000,
   },
   sandbox: {

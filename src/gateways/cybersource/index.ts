@@ -18,16 +18,10 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // The search's index lags by minutes; the vendor's own plan ends after a quarter of an hour with a doubt.
     absenceIsProofAfterMs: 3_600_000,
     token: "an instrument identifier",
-    processorFields: {
-      charge: ["cybersource_payment_id"],
-      tokenize: ["cybersource_payment_id", "cybersource_instrument_identifier_id"],
-      transactionId: "cybersource_payment_id",
-    },
+    processorFields: { charge: "cybersource_payment_id", tokenize: "cybersource_payment_id cybersource_instrument_identifier_id" },
     deadlineMs: 75_000,
   },
   sandbox: {

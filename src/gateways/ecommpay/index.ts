@@ -23,15 +23,9 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: responses.FINAL_AFTER_MS,
     token: "a card kept for the customer whose id is the session's, found by the payment id",
-    processorFields: {
-      charge: ["ecommpay_payment_id", "ecommpay_operation_id"],
-      tokenize: ["ecommpay_payment_id", "ecommpay_operation_id"],
-      transactionId: "ecommpay_payment_id",
-    },
+    processorFields: { charge: "ecommpay_payment_id ecommpay_operation_id", tokenize: "ecommpay_payment_id ecommpay_operation_id" },
     deadlineMs: DEADLINE_MS,
   },
   sandbox: { project_id: "12345", secret_key: "demo-secret-key", ip_address: "203.0.113.10" },

@@ -19,12 +19,10 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // A used reference is either refused or answered with its first purchase: the vendor does not say which.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     sendsPostalCode: false,
     token: "a card token",
-    processorFields: { charge: ["fatzebra_purchase_id"], tokenize: ["fatzebra_card_token"], transactionId: "fatzebra_purchase_id" },
+    processorFields: { charge: "fatzebra_purchase_id", tokenize: "fatzebra_card_token" },
     deadlineMs: 90_000,
   },
   sandbox: { username: "TEST", token: "TEST", ip_address: "203.0.113.10" },

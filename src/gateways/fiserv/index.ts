@@ -19,15 +19,12 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // Client-Request-Id is a nonce: a second request with it is refused, never replayed.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     // A minute of 404 after the vendor's own time-out of a minute.
     absenceIsProofAfterMs: 120_000,
     token: "a payment token",
     processorFields: {
-      charge: ["fiserv_transaction_id", "fiserv_order_id", "fiserv_state"],
-      tokenize: ["fiserv_payment_token", "fiserv_order_id"],
-      transactionId: "fiserv_transaction_id",
+      charge: "fiserv_transaction_id fiserv_order_id fiserv_state",
+      tokenize: "fiserv_payment_token fiserv_order_id",
       inWebhook: {
         fiserv_transaction_id: ["fiserv_transaction_id"],
         fiserv_order_id: ["fiserv_order_id"],

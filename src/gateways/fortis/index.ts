@@ -16,17 +16,11 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // Whether a used transaction_api_id is refused is unconfirmed, so that nothing is ever sent twice.
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 180_000,
     // The product's industry says so, not the request.
     moto: false,
     token: "a token",
-    processorFields: {
-      charge: ["fortis_transaction_id"],
-      tokenize: ["fortis_token_id"],
-      transactionId: "fortis_transaction_id",
-    },
+    processorFields: { charge: "fortis_transaction_id", tokenize: "fortis_token_id" },
     deadlineMs: 75_000,
   },
   sandbox: {

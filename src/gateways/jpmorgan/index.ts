@@ -31,15 +31,12 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // 90 s after sending, which may come as late as the deadline: the access token is asked for first.
     absenceIsProofAfterMs: DEADLINE_MS + 95_000,
     token: "a consumer profile with a payment method, and a Safetech token where the merchant is enrolled",
     processorFields: {
-      charge: ["jpmorgan_transaction_id", "jpmorgan_state"],
-      tokenize: ["jpmorgan_transaction_id", "jpmorgan_consumer_profile_id", "jpmorgan_payment_method_id", "jpmorgan_payment_token"],
-      transactionId: "jpmorgan_transaction_id",
+      charge: "jpmorgan_transaction_id jpmorgan_state",
+      tokenize: "jpmorgan_transaction_id jpmorgan_consumer_profile_id jpmorgan_payment_method_id jpmorgan_payment_token",
     },
     deadlineMs: DEADLINE_MS,
   },

@@ -15,16 +15,10 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // No key: the vendor refuses the same card and amount for five minutes.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     // A sale may be acted on until its time-out, and the report lags behind by less than a minute.
     absenceIsProofAfterMs: 120_000,
     token: "a Customer Vault record",
-    processorFields: {
-      charge: ["nmi_transaction_id"],
-      tokenize: ["nmi_transaction_id", "nmi_customer_vault_id"],
-      transactionId: "nmi_transaction_id",
-    },
+    processorFields: { charge: "nmi_transaction_id", tokenize: "nmi_transaction_id nmi_customer_vault_id" },
   },
   documentation:
     "The account needs the Customer Vault to store cards, and a merchant id for telephone orders (MOTO) to take them; its own industry setting " +

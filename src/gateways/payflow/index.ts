@@ -19,13 +19,11 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "replay",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     // The account's market segment says so, not the request.
     moto: false,
     token: "the PNREF of a verification, chargeable as ORIGID for about a year",
-    processorFields: { charge: ["payflow_pnref"], tokenize: ["payflow_pnref"], transactionId: "payflow_pnref" },
+    processorFields: { charge: "payflow_pnref", tokenize: "payflow_pnref" },
     deadlineMs: 75_000,
   },
   sandbox: { vendor: "acmemerchant", user: "apiuser", partner: "PayPal", password: "p&ss=word1" },

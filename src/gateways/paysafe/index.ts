@@ -18,11 +18,9 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // A used merchantRefNum is refused for 90 days, without the first answer.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     token: "the payment token of a card in the Customer Vault",
-    processorFields: { charge: ["paysafe_auth_id"], tokenize: ["paysafe_payment_token"], transactionId: "paysafe_auth_id" },
+    processorFields: { charge: "paysafe_auth_id", tokenize: "paysafe_payment_token" },
     deadlineMs: 75_000,
   },
   sandbox: { username: "test_examplemerchant", password: "B-qa2-0-0123456789abcdef", account_id: "1002158490", currency: "USD" },

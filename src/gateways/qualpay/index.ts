@@ -12,15 +12,9 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // No key; that another sale on the same card is refused for five minutes is a guard, and no promise.
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 600_000,
     token: "a card_id of the vault; the same card has the same one",
-    processorFields: {
-      charge: ["qualpay_pg_id"],
-      tokenize: ["qualpay_pg_id", "qualpay_card_id"],
-      transactionId: "qualpay_pg_id",
-    },
+    processorFields: { charge: "qualpay_pg_id", tokenize: "qualpay_pg_id qualpay_card_id" },
     deadlineMs: 75_000,
   },
   sandbox: { merchant_id: "212000000001", security_key: "TEST1234567890" },

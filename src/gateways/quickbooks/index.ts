@@ -17,15 +17,10 @@ export const gateway = kit.defineGateway({
     idempotency: "replay",
     // No search by Request-Id: a lost answer is asked for again with the card, and without it voided by its Request-Id.
     lookUp: "none",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     verifiesOnTokenize: false,
     token: "a card of a customer made for the session",
-    processorFields: {
-      charge: ["quickbooks_charge_id"],
-      tokenize: ["quickbooks_card_id"],
-      transactionId: "quickbooks_charge_id",
-    },
+    processorFields: { charge: "quickbooks_charge_id", tokenize: "quickbooks_card_id" },
   },
   sandbox: { client_id: "ABsimulator", client_secret: "simulatorsClientSecret", refresh_token: "RT1-simulator" },
   supportHeader: "intuit_tid",

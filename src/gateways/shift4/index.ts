@@ -18,17 +18,11 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "replay",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     // A merchant account is boarded for telephone orders; the request has no mark.
     moto: false,
     token: "a card of a Customer",
-    processorFields: {
-      charge: ["shift4_charge_id"],
-      tokenize: ["shift4_customer_id", "shift4_card_id"],
-      transactionId: "shift4_charge_id",
-    },
+    processorFields: { charge: "shift4_charge_id", tokenize: "shift4_customer_id shift4_card_id" },
   },
   sandbox: { secret_key: "sk_test_SIMULATORsecretshift40042" },
   checkSettings: requests.settingsFault,

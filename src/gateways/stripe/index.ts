@@ -17,14 +17,12 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "replay",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     token: "a PaymentMethod attached to a Customer",
     connectedAccountOption: "platform",
     processorFields: {
-      charge: ["receipt_url", "stripe_charge_id", "stripe_payment_intent_id"],
-      tokenize: ["payment_method_id", "stripe_customer_id"],
+      charge: "receipt_url stripe_charge_id stripe_payment_intent_id",
+      tokenize: "payment_method_id stripe_customer_id",
       transactionId: "stripe_charge_id",
     },
     deadlineMs: DEADLINE_MS,

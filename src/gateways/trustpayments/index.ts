@@ -17,16 +17,10 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // A minute for our own wait, a minute of empty queries.
     absenceIsProofAfterMs: 120_000,
     token: "the reference of an ACCOUNTCHECK, charged as parenttransactionreference with credentialsonfile 2",
-    processorFields: {
-      charge: ["trustpayments_transaction_reference"],
-      tokenize: ["trustpayments_transaction_reference"],
-      transactionId: "trustpayments_transaction_reference",
-    },
+    processorFields: { charge: "trustpayments_transaction_reference", tokenize: "trustpayments_transaction_reference" },
     deadlineMs: 75_000,
   },
   sandbox: { username: "webservices@merchant.com", password: "Passw0rd1^", sitereference: "test_site12345" },

@@ -14,13 +14,11 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 180_000,
     // The industry of the account or key says so, not the request.
     moto: false,
     token: "a card key (savedcard.key)",
-    processorFields: { charge: ["usaepay_refnum"], tokenize: ["usaepay_card_key"], transactionId: "usaepay_refnum" },
+    processorFields: { charge: "usaepay_refnum", tokenize: "usaepay_card_key" },
     deadlineMs: 75_000,
   },
   sandbox: { api_key: "_ExampleKeyAAAABBBBCCCCDDDD12345", api_pin: "864213" },

@@ -21,9 +21,8 @@ export const gateway = kit.defineGateway({
     takesBillingAddress: false,
     connectedAccountOption: null,
     processorFields: {
-      charge: ["webhook_transaction_id"],
-      tokenize: ["webhook_transaction_id", "webhook_token"],
-      transactionId: "webhook_transaction_id",
+      charge: "webhook_transaction_id",
+      tokenize: "webhook_transaction_id webhook_token",
       inWebhook: { webhook_transaction_id: ["webhook_transaction_id"], webhook_token: ["webhook_token"] },
     },
     deadlineMs: ANSWER_TIMEOUT_MS,

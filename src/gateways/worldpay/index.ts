@@ -16,18 +16,12 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // Queries and events lag up to 15 minutes behind.
     absenceIsProofAfterMs: 20 * 60_000,
     // A billing address would have to be whole; a caller gives no more than its postal code.
     sendsPostalCode: false,
     token: "a token (its href)",
-    processorFields: {
-      charge: ["worldpay_payment_id"],
-      tokenize: ["worldpay_payment_id", "worldpay_token_id"],
-      transactionId: "worldpay_payment_id",
-    },
+    processorFields: { charge: "worldpay_payment_id", tokenize: "worldpay_payment_id worldpay_token_id" },
     deadlineMs: 75_000,
   },
   sandbox: { username: "ExampleUser01", password: "ExamplePass01", entity: "default", narrative: "Example Store" },
