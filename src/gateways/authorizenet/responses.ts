@@ -1,6 +1,6 @@
 import type { JsonValue } from "#src/kernel/json.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, ProcessorFields, Subject, Unknown } from "../contract.ts";
+import type { Approved, AttemptTrace, Declined, GatewayAnswer, LookUpResult, ProcessorFields, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { PAGE, nameOf } from "./requests.ts";
 
@@ -141,6 +141,8 @@ function reportOf(answer: GatewayAnswer, subject: Subject): kit.JsonObject | nul
   return body && isOfThisAttempt(body, subject) ? body : null;
 }
 
+const transactionIn = (answer: GatewayAnswer, subject: Subject) => kit.at(reportOf(answer, subject), "transactionResponse");
+
 /** `messages` of the whole answer; null when it says neither Ok nor Error. */
 function messagesOf(body: kit.JsonObject): { ok: boolean; code: string; text: string | undefined } | null {
   const result = kit.textAt(body, "messages", "resultCode");
@@ -203,11 +205,6 @@ function readApproval(transaction: kit.JsonObject, capture: Approved["capture"])
   return { outcome: "approved", capture, processor: { ...processorOf(transaction, 0), authnet_capture_status: capture } };
 }
 
-function helped(reason: string | undefined): { reason?: string } {
-  const help = helpOf(reason);
-  return help === undefined ? {} : { reason: help };
-}
-
 function readDecline(transaction: kit.JsonObject): Declined | Unknown {
   const responseCode = kit.textAt(transaction, "responseCode") ?? "";
   if (!["2", "3", "4"].includes(responseCode)) return kit.unknown("a response code that is not documented");
@@ -217,13 +214,13 @@ function readDecline(transaction: kit.JsonObject): Declined | Unknown {
   const checks = { avs: kit.textAt(transaction, "avsResultCode"), cvv: kit.textAt(transaction, "cvvResultCode") };
   const message = kit.textAt(transaction, "errors", 0, "errorText") ?? kit.textAt(transaction, "messages", 0, "description");
   const code = codeOfReason(responseCode, reason, checks, kit.textAt(transaction, "rawResponseCode"));
-  return { ...kit.declined(code, { message, ...helped(reason) }), processor: processorOf(transaction, 0) };
+  return { ...kit.declined(code, { message, reason: helpOf(reason) }), processor: processorOf(transaction, 0) };
 }
 
 /** What a failure after an approval means once it is known that nothing came of it. */
 export function ifNothingWasMade(answer: GatewayAnswer, subject: Subject): DeclineCode | undefined {
-  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
-  return UNCLEAR.includes(kit.textAt(transaction, "errors", 0, "errorCode") ?? "") ? "processing_error" : undefined;
+  const code = kit.textAt(transactionIn(answer, subject), "errors", 0, "errorCode");
+  return UNCLEAR.includes(code ?? "") ? "processing_error" : undefined;
 }
 
 /** The answer to creating a customer profile. */
@@ -250,17 +247,15 @@ function readValidation(line: string | undefined, message: string | undefined): 
   const [, quote = "", responseCode = "2", delimiter = ","] = /^(["']?)([234])\1(.)/u.exec(line ?? "") ?? [];
   const fields = (line ?? "").split(delimiter).map((field) => field.replaceAll(quote || "\0", ""));
   const byWords = fields[2] ? undefined : codeOfWords(message);
-  return kit.declined(byWords ?? codeOfReason(responseCode, fields[2], { avs: fields[5], cvv: fields[38] }), {
-    message,
-    ...helped(fields[2]),
-  });
+  const code = byWords ?? codeOfReason(responseCode, fields[2], { avs: fields[5], cvv: fields[38] });
+  return kit.declined(code, { message, reason: helpOf(fields[2]) });
 }
 
 /** The stored card that carries this attempt. */
 export function readCustomerProfile(answer: GatewayAnswer, subject: Subject): LookUpResult {
   const body = reportOf(answer, subject);
   if (body && messagesOf(body)?.code === "E00040") return kit.absent;
-  const profile = kit.at(body ?? undefined, "profile");
+  const profile = kit.at(body, "profile");
   if (!isOk(body) || kit.textAt(profile, "merchantCustomerId") !== nameOf(subject)) return kit.unknown("the profile could not be read");
   return stored(idAt(profile, "customerProfileId"), idAt(profile, "paymentProfiles", 0, "customerPaymentProfileId"));
 }
@@ -273,21 +268,16 @@ export interface Listed {
 }
 
 /** A page of a transaction list: the attempt's own ones, and the next page if older ones that could be its own follow. Null when it is no list. */
-export function readList(
-  answer: GatewayAnswer,
-  subject: Subject,
-  sinceMs: number,
-  page: number,
-): { items: Listed[]; next: number | null } | null {
-  const all = itemsOf(answer, subject, "transactions");
-  const mine = all?.filter((item) => kit.textAt(item, "invoiceNumber") === nameOf(subject)) ?? [];
+export function readList(answer: GatewayAnswer, attempt: AttemptTrace, page: number): { items: Listed[]; next: number | null } | null {
+  const all = itemsOf(answer, attempt, "transactions");
+  const mine = all?.filter((item) => kit.textAt(item, "invoiceNumber") === nameOf(attempt)) ?? [];
   const items = mine.map((item) => ({
     transId: idAt(item, "transId") ?? "",
     refused: statusOf(kit.textAt(item, "transactionStatus")) === "refused",
   }));
   if (all === null || items.some(({ transId }) => transId === "")) return null;
   const oldest = Date.parse(kit.textAt(all.at(-1), "submitTimeUTC") ?? "");
-  return { items, next: all.length >= PAGE && !(oldest < sinceMs) ? page + 1 : null };
+  return { items, next: all.length >= PAGE && !(oldest < attempt.startedAtMs - kit.CLOCKS_APART_MS) ? page + 1 : null };
 }
 
 /** Ids of the settled batches of a list; null when it is no list. */
@@ -307,7 +297,7 @@ function itemsOf(answer: GatewayAnswer, subject: Subject, member: string): kit.J
 /** A transaction as its details report it: what the lost answer would have said. */
 export function readDetails(answer: GatewayAnswer, subject: Subject): LookUpResult {
   const body = reportOf(answer, subject);
-  const transaction = kit.at(body ?? undefined, "transaction");
+  const transaction = kit.at(body, "transaction");
   if (!isOk(body) || !kit.isObject(transaction) || idAt(transaction, "transId") === undefined)
     return kit.unknown("the transaction could not be read");
   if (kit.textAt(transaction, "order", "invoiceNumber") !== nameOf(subject)) return kit.unknown("the transaction of another attempt");
@@ -331,7 +321,7 @@ function refusedCode(transaction: kit.JsonObject): DeclineCode {
 
 /** True when a transaction was voided, by this request or an earlier one, or refunded by this one. */
 export function isReversed(answer: GatewayAnswer, subject: Subject): boolean {
-  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
+  const transaction = transactionIn(answer, subject);
   return kit.textAt(transaction, "responseCode") === "1" && kit.at(transaction, "errors") === undefined;
 }
 
@@ -341,7 +331,7 @@ const LEFT_OPEN: readonly (string | undefined)[] = ["11", ...UNCLEAR];
 /** What became of a refund. */
 export function readRefund(answer: GatewayAnswer, subject: Subject): kit.ReversalStep {
   if (isReversed(answer, subject)) return "done";
-  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
+  const transaction = transactionIn(answer, subject);
   const reasons = kit.objectsAt(transaction, "errors")?.map((error) => kit.textAt(error, "errorCode")) ?? LEFT_OPEN;
   const isRefused = /^[23]$/.test(kit.textAt(transaction, "responseCode") ?? "") && !reasons.some((reason) => LEFT_OPEN.includes(reason));
   return isRefused ? "settled already" : "unclear";
@@ -349,7 +339,7 @@ export function readRefund(answer: GatewayAnswer, subject: Subject): kit.Reversa
 
 /** The last four digits of the card of a settled payment; null when it is not settled, or the vendor did not say. */
 export function readSettledCard(answer: GatewayAnswer, subject: Subject): string | null {
-  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transaction");
+  const transaction = kit.at(reportOf(answer, subject), "transaction");
   if (kit.textAt(transaction, "transactionStatus") !== "settledSuccessfully") return null;
   return /[0-9]{4}$/.exec(kit.textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0] ?? null;
 }

@@ -88,7 +88,7 @@ const ACCOUNT = /^[0-9]{1,3}$/;
 export type State = Approved | Declined | Unknown | { outcome: "partial"; retref: string };
 
 /** Values come with blanks at either end. */
-const field = (body: kit.JsonObject | null, name: string): string | undefined => kit.scalarAt(body ?? undefined, name)?.trim();
+const field = (body: kit.JsonObject | null, name: string): string | undefined => kit.scalarAt(body, name)?.trim();
 const idOf = (body: kit.JsonObject, form: RegExp, name: string) => kit.idAt({ id: field(body, name) ?? "" }, form, "id");
 
 /** Whether a value is there and is another; a blank is none. */

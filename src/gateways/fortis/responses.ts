@@ -167,7 +167,7 @@ export function readFound(answer: GatewayAnswer, subject: Subject): LookUpResult
 
 /** A void is refused once the batch is closed, as a decline or as a refusal of our data. A duplicate may have been made before. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
-  const data = kit.at(kit.readJson(body) ?? undefined, "data");
+  const data = kit.at(kit.readJson(body), "data");
   const code = kit.scalarAt(data, "status_code");
   if (code === STATUS.declined && codeOf(kit.scalarAt(data, "reason_code_id")) === "duplicate_transaction") return "unclear";
   if (status < 300 && (code === STATUS.voided || code === STATUS.refunded)) return "done";

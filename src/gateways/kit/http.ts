@@ -31,6 +31,12 @@ export const get = (url: string, headers: Headers = {}, timeoutMs?: number): Gat
   ...(timeoutMs !== undefined && { timeoutMs }),
 });
 
+/** Takes what is stored at an address out of the vendor's keeping. */
+export const remove = (url: string, headers: Headers = {}, timeoutMs?: number): GatewayRequest => ({
+  ...get(url, headers, timeoutMs),
+  method: "DELETE",
+});
+
 /** What a page of a list may hold: a hundred payments, with all that a vendor tells of each of them. */
 const LIST_BYTES = 4 * 1024 * 1024;
 

@@ -1,4 +1,5 @@
 import type { Approved, AttemptTrace, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
+import { ask } from "./http.ts";
 import { readJson } from "./json.ts";
 import { unknown } from "./outcomes.ts";
 import type { Answered } from "./triage.ts";
@@ -13,6 +14,16 @@ export async function reversal(found: LookUpResult, reverse: (approved: Approved
     return found.mayBeStored ? unknown("the refused card could not be removed") : { outcome: "nothing to void" };
   if (found.outcome !== "approved") return unknown("what there is to void is not known");
   return (await reverse(found)) ? { outcome: "voided" } : unknown("the payment could not be voided");
+}
+
+/** Sends one step that takes something back; true once the vendor has confirmed it. */
+export async function isDone(
+  io: Pick<GatewayIo, "send">,
+  request: GatewayRequest,
+  read: (answer: Answered) => ReversalStep,
+): Promise<boolean> {
+  const answer = await ask(io, request);
+  return answer !== null && read(answer) === "done";
 }
 
 /** Whether a stored card is gone: taken out by this request, or not there in the vendor's own words. A page before the vendor says 404 as well. */

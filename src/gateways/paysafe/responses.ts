@@ -50,7 +50,7 @@ const CARD_TOKEN = /^C[A-Za-z0-9_-]{1,79}$/;
 /** A payment: `received` is still at work, `held` waits for a risk decision, `another currency` was taken and must not stay. */
 export type State = Approved | Declined | Unknown | { outcome: "received" | "held" | "another currency"; id: string };
 
-const codeIn = (body: kit.JsonObject | null) => kit.scalarAt(body ?? undefined, "error", "code");
+const codeIn = (body: kit.JsonObject | null) => kit.scalarAt(body, "error", "code");
 const fieldsIn = (body: kit.JsonObject) => (kit.objectsAt(body, "error", "fieldErrors") ?? []).map((one) => kit.textAt(one, "field") ?? "");
 
 const approves = (body: kit.JsonObject): boolean => ["COMPLETED", "RECEIVED", "HELD"].includes(kit.textAt(body, "status") ?? "");
@@ -163,7 +163,7 @@ export function readReversal({ status, body }: kit.Answered, kind: "cancellation
   const read = kit.readJson(body);
   const said = kit.textAt(read, "status");
   const isSaid = kind === "cancellation" ? said === "CANCELLED" : said !== "FAILED" && said !== "CANCELLED";
-  const isMade = isSaid && kit.idAt(read ?? undefined, ID, "id") !== undefined;
+  const isMade = isSaid && kit.idAt(read, ID, "id") !== undefined;
   if (status < 300 && codeIn(read) === undefined && isMade) return "done";
   const code = codeIn(read);
   if (code === "5031") return "none left";

@@ -46,11 +46,8 @@ export const gateway = kit.defineGateway({
   lookUp,
   void: async (attempt, io) =>
     kit.reversal(await lookUp(attempt, io), async ({ processor, capture }) => {
-      const { answer, final } = await kit.sendUntilFinal(
-        io,
-        () => requests.reverse(attempt, io.settings, processor, capture),
-        responses.judge,
-      );
+      const reverse = () => requests.reverse(attempt, io.settings, processor, capture);
+      const { answer, final } = await kit.sendUntilFinal(io, reverse, responses.judge);
       if (answer === null) return false;
       if (final && responses.isReversed(answer, attempt.mode)) return true;
       // Of what was refunded after all Stripe refuses to refund any more.

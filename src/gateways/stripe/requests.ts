@@ -129,11 +129,8 @@ export const cancelIntent = (subject: Subject, settings: Settings, intent: Inten
   post(settings, subject, `cancel${keyEnd}`, `/v1/${intent}s/${id}/cancel`, []);
 
 /** Removes the customer and with it every card stored on it. Also tidies up after a refused tokenization. */
-export const deleteCustomer = (subject: Subject, settings: Settings, customer: string): GatewayRequest => ({
-  ...get(settings, subject, `/v1/customers/${customer}`),
-  method: "DELETE",
-  timeoutMs: 5_000,
-});
+export const deleteCustomer = (subject: Subject, settings: Settings, customer: string) =>
+  kit.remove(`${settings.endpoint}/v1/customers/${customer}`, headers(settings, subject), 5_000);
 
 /** Sends back what an approved attempt took or stored. */
 export function reverse(attempt: AttemptTrace, settings: Settings, taken: ProcessorFields, capture: Approved["capture"]): GatewayRequest {

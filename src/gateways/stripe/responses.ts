@@ -132,23 +132,15 @@ export function readIntentObject(intent: kit.JsonObject, kind: Intent, subject: 
   const failed = kit.isObject(lastError)
     ? kit.declined(codeOfError(lastError) ?? "card_declined", { message: kit.textAt(lastError, "message"), processor })
     : kit.declined("processing_error", { processor });
-  switch (kit.textAt(intent, "status") ?? "") {
-    case "succeeded":
-    case "requires_capture":
-      return kind === "payment_intent" ? readPaid(intent, subject) : readStored(intent);
-    case "processing":
-      return { outcome: "processing", id };
-    case "requires_action":
-      return { outcome: "waiting", id, refusal: kit.declined("authentication_required", { processor }), mayMove: true };
-    case "requires_confirmation":
-      return { outcome: "waiting", id, refusal: failed, mayMove: true };
-    case "requires_payment_method":
-      return { outcome: "waiting", id, refusal: failed, mayMove: false };
-    case "canceled":
-      return failed;
-    default:
-      return kit.unknown("a status that Stripe does not document");
-  }
+  const status = kit.textAt(intent, "status");
+  if (status === "succeeded" || status === "requires_capture")
+    return kind === "payment_intent" ? readPaid(intent, subject) : readStored(intent);
+  if (status === "processing") return { outcome: "processing", id };
+  if (status === "requires_action")
+    return { outcome: "waiting", id, refusal: kit.declined("authentication_required", { processor }), mayMove: true };
+  if (status === "requires_confirmation") return { outcome: "waiting", id, refusal: failed, mayMove: true };
+  if (status === "requires_payment_method") return { outcome: "waiting", id, refusal: failed, mayMove: false };
+  return status === "canceled" ? failed : kit.unknown("a status that Stripe does not document");
 }
 
 /** Whether an intent was cancelled, by this request or an earlier one. */

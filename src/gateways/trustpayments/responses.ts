@@ -191,7 +191,7 @@ const NOT_UPDATABLE = "60017";
 
 /** A cancellation is refused once the payment is settled. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
-  const said = status === 200 ? kit.objectsAt(kit.readJson(body) ?? undefined, "response")?.[0] : undefined;
+  const said = status === 200 ? kit.objectsAt(kit.readJson(body), "response")?.[0] : undefined;
   const code = kit.scalarAt(said, "errorcode") ?? "";
   if (code === "0") return "done";
   if (code === NOT_UPDATABLE) return "settled already";

@@ -106,7 +106,7 @@ export function settlementPath(answer: GatewayAnswer, cvcNotMatched: "enabled" |
 /** A payment that was only held, by the answer to its settlement. */
 export function readSettlement(answer: GatewayAnswer, held: Approved): Approved | Unknown {
   if (answer.kind === "not sent" || (answer.kind === "answered" && NOT_REVERSED.has(answer.status))) return held;
-  const isSettled = kit.textAt(kit.lookUpBody(answer, kit.readJson, [202]) ?? undefined, "outcome") === "sentForSettlement";
+  const isSettled = kit.textAt(kit.lookUpBody(answer, kit.readJson, [202]), "outcome") === "sentForSettlement";
   return isSettled ? { ...held, capture: "captured" } : kit.unknown("whether the payment that was held is settled is not known");
 }
 
@@ -242,7 +242,7 @@ export function withEvents(answer: GatewayAnswer, found: Declined): Declined | U
 export function readPayments(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: number): LookUpResult[] | null {
   const body = kit.lookUpBody(answer, kit.readJson);
   const rows = kit.objectsAt(body, "_embedded", "payments");
-  if (rows === null || kit.at(body ?? undefined, "_links", "next") !== undefined) return null;
+  if (rows === null || kit.at(body, "_links", "next") !== undefined) return null;
   return rows.map((row) => readRow(row, attempt, nowMs));
 }
 
