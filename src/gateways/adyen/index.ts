@@ -125,8 +125,8 @@ async function removeStored(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
   const ids = responses.readStored(await io.send(requests.listStored(attempt, io.settings, account)));
   if (ids === null) return kit.unknown("what there is to remove is not known");
   for (const id of ids) {
-    const answer = await io.send(requests.deleteStored(attempt, io.settings, account, id));
-    if (answer.kind !== "answered" || !kit.isGone(answer)) return kit.unknown("the stored card could not be removed");
+    if (!(await kit.isDone(io, requests.deleteStored(attempt, io.settings, account, id), kit.isGone)))
+      return kit.unknown("the stored card could not be removed");
   }
   return { outcome: ids.length > 0 ? "voided" : "nothing to void" };
 }

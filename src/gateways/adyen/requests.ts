@@ -131,7 +131,5 @@ const ofShopper = (subject: Subject, account: string) =>
 export const listStored = (subject: Subject, settings: Settings, account: string): GatewayRequest =>
   kit.get(addressOf(settings, `/storedPaymentMethods?${ofShopper(subject, account)}`), keyOf(settings), REQUEST_TIMEOUT_MS);
 
-export const deleteStored = (subject: Subject, settings: Settings, account: string, id: string): GatewayRequest => ({
-  ...kit.get(addressOf(settings, `/storedPaymentMethods/${id}?${ofShopper(subject, account)}`), keyOf(settings), REQUEST_TIMEOUT_MS),
-  method: "DELETE",
-});
+export const deleteStored = (subject: Subject, settings: Settings, account: string, id: string): GatewayRequest =>
+  kit.remove(addressOf(settings, `/storedPaymentMethods/${id}?${ofShopper(subject, account)}`), keyOf(settings), REQUEST_TIMEOUT_MS);

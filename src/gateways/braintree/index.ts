@@ -104,11 +104,8 @@ async function lookUp(attempt: AttemptTrace, io: BraintreeIo): Promise<LookUpRes
   }
   const found = responses.readSearch(await io.send(requests.searchByOrder(attempt, io.settings)), attempt);
   if (found === null) return kit.unknown("Braintree did not answer the look-up");
-  const [first, ...others] = found;
-  if (first === undefined) return kit.absent;
   // A second delivery is refused as a duplicate and carries the order id too: what was taken decides.
-  const taken = found.filter(({ state }) => state.outcome !== "declined");
-  if (taken.length > 1) return kit.unknown("more than one payment carries this attempt");
-  const { state } = taken[0] ?? others.at(-1) ?? first;
+  const state = kit.theStanding(found.map((one) => one.state));
+  if (state.outcome === "absent") return state;
   return state.outcome === "working" ? kit.pending : follow(attempt, io, state);
 }

@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome, Subject, Unknown } from "../contract.ts";
+import type { AttemptTrace, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -27,8 +27,7 @@ export const gateway = kit.defineGateway({
     "a postal code is sent with the vendor's own 55555. Where the merchant enforces neither AVS nor CVV, cards cannot be verified: switch " +
     "verify off. Unconfirmed: the body of a 401, and whether an inquiry shows the profile of a verification. " +
     "A refund after the batch whose answer was lost, and that no inquiry shows, is not sent again: the payment stays on the list of unmatched ones.",
-  refusalOf: (sum) =>
-    sum.mode === "charge" && requests.cardconnectAmount(sum) === null ? "CardConnect takes two decimal places only" : null,
+  refusalOf: (sum) => (sum.mode === "charge" && kit.twoPlaces(sum) === null ? "CardConnect takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -40,8 +39,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = kit.unrefused(requests.cardconnectAmount(order));
-  return settled(order, io, responses.readSale(await io.send(requests.sale(order, io.settings, amount)), order));
+  return settled(order, io, responses.readSale(await io.send(requests.sale(order, io.settings)), order));
 }
 
 /** What was approved in part is voided. */
@@ -83,8 +81,6 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 async function lookUp(attempt: kit.Noted<Subject>, io: Io): Promise<LookUpResult> {
   const found = responses.readInquiry(await io.send(requests.inquire(requests.orderId(attempt), io.settings)), attempt);
   if (found === null) return kit.unknown("CardConnect did not answer the look-up");
-  const states: (LookUpResult | Unknown)[] = [];
-  for (const state of found) states.push(await settled(attempt, io, state));
-  const seen = states.filter(({ outcome }) => outcome !== "absent");
+  const seen = (await kit.each(found, (state) => settled(attempt, io, state))).filter(({ outcome }) => outcome !== "absent");
   return attempt.mode === "tokenize" ? responses.anyStored(seen) : kit.theStanding(seen);
 }

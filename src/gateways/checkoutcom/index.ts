@@ -91,9 +91,7 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const known = attempt.notes["payment"];
   const ids = known ? [known] : responses.readSearch(await io.send(requests.search(attempt, io.settings)), requests.referenceOf(attempt));
   if (ids === null) return kit.unknown("Checkout.com did not answer the look-up");
-  const found: LookUpResult[] = [];
-  for (const id of ids) found.push(await readOne(attempt, io, id));
-  return kit.theStanding(found);
+  return kit.theStanding(await kit.each(ids, (id) => readOne(attempt, io, id)));
 }
 
 async function readOne(attempt: AttemptTrace, io: Io, id: string): Promise<LookUpResult> {

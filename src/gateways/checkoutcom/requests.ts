@@ -104,10 +104,8 @@ export const reverse = (subject: Subject, settings: Settings, id: string, declin
   });
 
 /** Takes a stored card out of the vendor's keeping. */
-export const deleteSource = (settings: Settings, id: string): GatewayRequest => ({
-  ...read(settings, `/instruments/${id}`),
-  method: "DELETE",
-});
+export const deleteSource = (settings: Settings, id: string): GatewayRequest =>
+  kit.remove(`${baseOf(settings)}/instruments/${id}`, authorization(settings), TIMEOUT_MS);
 
 /** What is wrong with the settings, or null. */
 export function settingsFault({ credentials, environment }: Settings): string | null {

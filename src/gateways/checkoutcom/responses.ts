@@ -150,7 +150,7 @@ function approved(body: kit.JsonObject, id: string, { mode }: Subject, isVerific
         cvv_result_code: kit.textAt(body, "source", "cvv_check"),
         network_trans_id: kit.textAt(body, "scheme_id"),
       },
-      ...(isFlagged && { reason: FLAGGED }),
+      reason: isFlagged ? FLAGGED : undefined,
     },
   );
 }
@@ -159,12 +159,12 @@ function refusal(body: kit.JsonObject, id: string, code: string | undefined): De
   return kit.declined(codeOf(code), {
     message: kit.textAt(body, "response_summary") ?? kit.textAt(body, "actions", 0, "response_summary"),
     processor: { checkoutcom_payment_id: id },
-    ...(NO_MOTO.has(code) && { reason: "the processing channel does not take such payments: have MOTO switched on, or set moto to false" }),
-    ...(code === undefined && { reason: NO_CODE }),
+    reason: code === undefined ? NO_CODE : NO_MOTO.has(code) ? MOTO_REFUSED : undefined,
   });
 }
 /** A decline whose code stands in the payment's actions. */
 export const NO_CODE = "declined without a code";
+const MOTO_REFUSED = "the processing channel does not take such payments: have MOTO switched on, or set moto to false";
 
 /** The ids of the payments under our reference; null when the vendor did not say, shows others, or has more than a page. */
 export function readSearch(answer: GatewayAnswer, reference: string): string[] | null {

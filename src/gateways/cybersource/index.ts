@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayAnswer, GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import type { AttemptTrace, GatewayAnswer, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -82,25 +82,17 @@ async function follow(subject: Subject, io: Io, state: State): Promise<Outcome> 
  * be of more than was taken.
  */
 async function released(subject: Subject, io: Io, id: string, amountMinor: number): Promise<boolean> {
-  const isDone = async (request: GatewayRequest) => {
-    const answer = await kit.ask(io, request);
-    return answer !== null && ["done", "none left"].includes(responses.readReversal(answer));
-  };
-  return (
-    (await isDone(requests.release(subject, io.settings, io, id, amountMinor))) || isDone(requests.voidSale(subject, io.settings, io, id))
-  );
+  const isGone = (answer: kit.Answered) => ["done", "none left"].includes(responses.readReversal(answer));
+  const isReleased = await kit.isDone(io, requests.release(subject, io.settings, io, id, amountMinor), isGone);
+  return isReleased || kit.isDone(io, requests.voidSale(subject, io.settings, io, id), isGone);
 }
 
 function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
-  return kit.voidElseRefund(
-    io,
-    {
-      void: () => requests.voidSale(attempt, io.settings, io, id),
-      refund: () => requests.refund(attempt, io.settings, io, id),
-    },
-    responses.readReversal,
-    attempt.notes,
-  );
+  const steps = {
+    void: () => requests.voidSale(attempt, io.settings, io, id),
+    refund: () => requests.refund(attempt, io.settings, io, id),
+  };
+  return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
 }
 
 /** The same number has the same identifier, so that a lost store is sent again; a used transactionId may be refused. */
@@ -117,9 +109,7 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") return kit.perhapsStored;
   const states = responses.readSearch(await io.send(requests.search(attempt, io.settings, io)), attempt);
   if (kit.isOutcome(states)) return states;
-  const settled: Outcome[] = [];
-  for (const state of states) settled.push(await follow(attempt, io, state));
-  const found = kit.theStanding(kit.withoutDuplicates(settled));
+  const found = kit.theStanding(kit.withoutDuplicates(await kit.each(states, (state) => follow(attempt, io, state))));
   const isShown = io.clock.now() - attempt.startedAtMs < (requests.SEARCHED_DAYS - 1) * DAY_MS;
   return found.outcome === "absent" && !isShown ? kit.unknown("the attempt is older than what the search shows") : found;
 }

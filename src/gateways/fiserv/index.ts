@@ -136,7 +136,5 @@ async function settled(attempt: AttemptTrace, io: FiservIo, found: PaymentState 
 async function ofOrder(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult> {
   const sales = responses.readSales(await io.send(requests.readOrder(attempt, io.settings, io)), attempt);
   if (sales === null) return kit.unknown("Fiserv did not show the order");
-  const found: LookUpResult[] = [];
-  for (const sale of sales) found.push(await settled(attempt, io, sale));
-  return kit.theStanding(kit.withoutDuplicates(found));
+  return kit.theStanding(kit.withoutDuplicates(await kit.each(sales, (sale) => settled(attempt, io, sale))));
 }

@@ -20,10 +20,10 @@ export async function reversal(found: LookUpResult, reverse: (approved: Approved
 export async function isDone(
   io: Pick<GatewayIo, "send">,
   request: GatewayRequest,
-  read: (answer: Answered) => ReversalStep,
+  read: (answer: Answered) => ReversalStep | boolean,
 ): Promise<boolean> {
   const answer = await ask(io, request);
-  return answer !== null && read(answer) === "done";
+  return answer !== null && ["done", true].includes(read(answer));
 }
 
 /** Whether a stored card is gone: taken out by this request, or not there in the vendor's own words. A page before the vendor says 404 as well. */

@@ -79,6 +79,5 @@ async function takeBack(
     if (refunded !== "absent" || isRefunded) return refunded === "done";
     return kit.voidElseRefund(io, { void: first, refund, secondRefund: "harmless" }, responses.readReversal, attempt.notes);
   }
-  const answer = await kit.ask(io, first());
-  return answer !== null && responses.readReversal(answer) === "done";
+  return kit.isDone(io, first(), responses.readReversal);
 }

@@ -88,10 +88,7 @@ async function settled(subject: kit.Noted<Subject>, io: PayflowIo, state: Paymen
 async function takeBack(subject: kit.Noted<Subject>, io: PayflowIo, pnref: string): Promise<boolean> {
   const end = kit.keyEnd(subject.notes);
   const first = () => requests.voidPayment(subject, io.settings, pnref, end);
-  if (subject.mode === "tokenize") {
-    const answer = await kit.ask(io, first());
-    return answer !== null && responses.readReversal(answer) === "done";
-  }
+  if (subject.mode === "tokenize") return kit.isDone(io, first(), responses.readReversal);
   const refund = () => requests.credit(subject, io.settings, pnref, end);
   const steps = { void: first, refund, secondRefund: "harmless", isKept: responses.isRefusal } as const;
   return kit.voidElseRefund(io, steps, responses.readReversal, subject.notes);

@@ -151,11 +151,8 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const account = accountOf(attempt, io);
   const found = await search(io, account, "auths", attempt.reference);
   if (found === null) return kit.unknown("Paysafe did not answer the look-up");
-  const states = found.map((one) => responses.stateOf(one, attempt, currencyOf(io)));
-  const standing = states.filter(({ outcome }) => outcome !== "declined");
-  if (standing.length > 1) return kit.unknown("more than one payment carries this attempt");
-  const state = standing[0] ?? states.at(-1);
-  if (state === undefined) return kit.absent;
+  const state = kit.theStanding(found.map((one) => responses.stateOf(one, attempt, currencyOf(io))));
+  if (state.outcome === "absent") return state;
   return state.outcome === "received" ? kit.pending : follow(attempt, io, account, state);
 }
 

@@ -103,9 +103,8 @@ function storedOr(found: LookUpResult, { notes: { customer, card } }: AttemptTra
   return isStored ? kept({ customer, card }) : found;
 }
 
-function kept({ customer, card }: { customer: string; card: string }, reason?: string): Outcome {
-  return kit.approved({ shift4_customer_id: customer, shift4_card_id: card }, reason === undefined ? {} : { reason });
-}
+const kept = ({ customer, card }: { customer: string; card: string }, reason?: string): Outcome =>
+  kit.approved({ shift4_customer_id: customer, shift4_card_id: card }, { reason });
 
 /** The attempt's one charge, by its id where that is known, else by its metadata; for a stored card the hold that verified it. */
 async function lookUp(attempt: AttemptTrace, io: Shift4Io): Promise<LookUpResult> {

@@ -88,7 +88,7 @@ function readRefusal(status: number, body: kit.JsonObject, mode: Subject["mode"]
   const isOurs = kit.textAt(error, "type") === "invalid_request_error";
   const reason = isOurs ? SWITCH_MISSING(`${kit.textAt(error, "message") ?? ""} ${kit.textAt(error, "param") ?? ""}`) : undefined;
   const processor = mode === "charge" ? paymentIds(error["payment_intent"], stripeId(error, "ch_", "charge")) : {};
-  return code ? kit.declined(code, { message: kit.textAt(error, "message"), processor, ...(reason && { reason }) }) : null;
+  return code ? kit.declined(code, { message: kit.textAt(error, "message"), processor, reason }) : null;
 }
 
 function paymentIds(intent: JsonValue | undefined, knownCharge?: string) {

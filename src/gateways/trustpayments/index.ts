@@ -60,10 +60,8 @@ const keptSite = ({ notes }: AttemptTrace, { settings }: Io): string => notes["s
 async function settled(io: Io, site: string, state: State): Promise<Outcome> {
   if (state.outcome !== "suspended") return state;
   await io.note({ transaction: state.transaction });
-  return kit.releasedFirst(state.refusal, async () => {
-    const answer = await kit.ask(io, requests.cancel(io.settings, site, state.transaction));
-    return answer !== null && responses.readReversal(answer) === "done";
-  });
+  const cancel = requests.cancel(io.settings, site, state.transaction);
+  return kit.releasedFirst(state.refusal, () => kit.isDone(io, cancel, responses.readReversal));
 }
 
 /** A check takes nothing, so that a lost one is sent again; a query finds what was stored meanwhile. */
@@ -81,19 +79,15 @@ async function find(subject: Subject, site: string, io: Io): Promise<LookUpResul
   const answer = await io.send(requests.query(subject, io.settings, site));
   const found = responses.readQuery(answer, subject);
   if (found === null) return kit.unknown("Trust Payments did not answer the look-up");
-  const states: Outcome[] = [];
-  for (const state of found) states.push(await settled(io, site, state));
+  const states = await kit.each(found, (state) => settled(io, site, state));
   return subject.mode === "tokenize" ? responses.anyStored(states) : kit.theStanding(states);
 }
 
 /** Cancelled before settlement, refunded after. */
-const takeBack = (attempt: AttemptTrace, io: Io, site: string, transaction: string): Promise<boolean> =>
-  kit.voidElseRefund(
-    io,
-    {
-      void: () => requests.cancel(io.settings, site, transaction),
-      refund: () => requests.refund(attempt, io.settings, site, transaction),
-    },
-    responses.readReversal,
-    attempt.notes,
-  );
+function takeBack(attempt: AttemptTrace, io: Io, site: string, transaction: string): Promise<boolean> {
+  const steps = {
+    void: () => requests.cancel(io.settings, site, transaction),
+    refund: () => requests.refund(attempt, io.settings, site, transaction),
+  };
+  return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
+}

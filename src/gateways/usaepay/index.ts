@@ -38,17 +38,9 @@ export const gateway = kit.defineGateway({
   tokenize,
   lookUp,
   void: async (attempt, io) =>
-    kit.reversal(await lookUp(attempt, io), ({ processor }) => {
-      const refnum = processor["usaepay_refnum"] ?? "";
-      return kit.voidElseRefund(
-        io,
-        {
-          void: () => requests.reverse(io.settings, io, "void", refnum),
-          refund: () => requests.reverse(io.settings, io, "refund", refnum),
-        },
-        responses.readReversal,
-        attempt.notes,
-      );
+    kit.reversal(await lookUp(attempt, io), ({ processor: { usaepay_refnum: refnum = "" } }) => {
+      const step = (how: "void" | "refund") => () => requests.reverse(io.settings, io, how, refnum);
+      return kit.voidElseRefund(io, { void: step("void"), refund: step("refund") }, responses.readReversal, attempt.notes);
     }),
 });
 
@@ -59,10 +51,8 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   const state = responses.readPayment(answer, order);
   if (state.outcome !== "partial") return state;
   await io.note({ refnum: state.refnum });
-  return kit.releasedFirst(kit.declined("card_declined", { reason: "only a part was approved; it was voided" }), async () => {
-    const answer = await kit.ask(io, requests.reverse(io.settings, io, "void", state.refnum));
-    return answer !== null && responses.readReversal(answer) === "done";
-  });
+  const refusal = kit.declined("card_declined", { reason: "only a part was approved; it was voided" });
+  return kit.releasedFirst(refusal, () => kit.isDone(io, requests.reverse(io.settings, io, "void", state.refnum), responses.readReversal));
 }
 
 /** The issuer verifies the card by a hold of nothing, which is released; where the processor cannot, the card is stored unseen. */

@@ -70,12 +70,11 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") return kit.perhapsStored;
   const found = responses.readPayments(await io.send(requests.findPayments(attempt, io.settings)), attempt, io.clock.now());
   if (found === null) return kit.unknown("Worldpay did not answer the look-up");
-  const read: LookUpResult[] = [];
-  for (const one of found) {
+  const read = await kit.each(found, async (one) => {
     const id = "processor" in one ? one.processor["worldpay_payment_id"] : undefined;
     const isRead = one.outcome === "declined" && id !== undefined;
-    read.push(isRead ? responses.withEvents(await io.send(requests.readPayment(id, io.settings)), one) : one);
-  }
+    return isRead ? responses.withEvents(await io.send(requests.readPayment(id, io.settings)), one) : one;
+  });
   if (read.length > 0) return kit.theStanding(read);
   return responses.readEvents(await io.send(requests.findEvents(attempt, io.settings)), attempt, io.clock.now());
 }
