@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AttemptTrace, GatewayRequest, Order, Outcome, Subject, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -101,7 +101,7 @@ async function listedId(order: Order, io: Io): Promise<string | undefined> {
 const accountOf = ({ notes }: AttemptTrace, { settings }: Io): string =>
   notes["merchant_account"] ?? settings.credentials.merchant_account.reveal();
 
-async function isReversed(subject: requests.Subject, io: Io, account: string, pspReference: string): Promise<boolean> {
+async function isReversed(subject: Subject, io: Io, account: string, pspReference: string): Promise<boolean> {
   const { answer } = await kit.sendUntilFinal(io, () => requests.reverse(subject, io.settings, account, pspReference), responses.judge);
   return answer !== null && responses.isReceived(answer);
 }

@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 export const SETTINGS = kit.describeSettings({
@@ -37,9 +37,6 @@ const decimalsOf = kit.wordTable({ CLP: 2, CVE: 0, IDR: 0, ISK: 2 });
 
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
 type Step = "payment" | "reversal" | "cancel";
-
-/** Which attempt a request belongs to. */
-export type Subject = Pick<AttemptTrace, "sessionId" | "reference" | "mode" | "amountMinor" | "currency">;
 
 const addressOf = ({ endpoint, environment }: Settings, path: string) =>
   `${endpoint}${environment === "live" ? "/checkout" : ""}/${VERSION}${path}`;

@@ -82,5 +82,6 @@ async function lookUp(attempt: kit.Noted<Subject>, io: Io): Promise<LookUpResult
   const found = responses.readInquiry(await io.send(requests.inquire(requests.orderId(attempt), io.settings)), attempt);
   if (found === null) return kit.unknown("CardConnect did not answer the look-up");
   const seen = (await kit.each(found, (state) => settled(attempt, io, state))).filter(({ outcome }) => outcome !== "absent");
-  return attempt.mode === "tokenize" ? responses.anyStored(seen) : kit.theStanding(seen);
+  // The card may have been verified more than once: any of its profiles is the card's.
+  return attempt.mode === "tokenize" ? kit.anyApproved(seen) : kit.theStanding(seen);
 }

@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { orderId, refundId } from "./requests.ts";
 
@@ -209,11 +209,6 @@ function readFound(body: kit.JsonObject, subject: Subject): State | typeof kit.a
   // What the processor did not answer in time the gateway has taken back by now, and says declined.
   const undecided = isUndecided(body) && !/^declined$/i.test(settlement ?? "");
   return subject.mode === "tokenize" ? storedIn(body, undecided) : stateOf(body, subject, undecided);
-}
-
-/** A stored card may have been verified more than once under its order id: any of its profiles is the card's. */
-export function anyStored(found: readonly LookUpResult[]): LookUpResult {
-  return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
 }
 
 /**

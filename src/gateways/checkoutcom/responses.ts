@@ -155,13 +155,12 @@ function approved(body: kit.JsonObject, id: string, { mode }: Subject, isVerific
   );
 }
 
-function refusal(body: kit.JsonObject, id: string, code: string | undefined): Declined {
-  return kit.declined(codeOf(code), {
+const refusal = (body: kit.JsonObject, id: string, code: string | undefined): Declined =>
+  kit.declined(codeOf(code), {
     message: kit.textAt(body, "response_summary") ?? kit.textAt(body, "actions", 0, "response_summary"),
     processor: { checkoutcom_payment_id: id },
     reason: code === undefined ? NO_CODE : NO_MOTO.has(code) ? MOTO_REFUSED : undefined,
   });
-}
 /** A decline whose code stands in the payment's actions. */
 export const NO_CODE = "declined without a code";
 const MOTO_REFUSED = "the processing channel does not take such payments: have MOTO switched on, or set moto to false";
@@ -209,6 +208,5 @@ export const isRemoved = (answer: GatewayAnswer): boolean =>
   answer.kind === "answered" && (answer.status === 204 || (answer.status === 404 && answer.body.length === 0));
 
 /** Whether a payment that was read shows that it was sent back. */
-export function isReversed(answer: GatewayAnswer): boolean {
-  return standsAs(kit.textAt(kit.lookUpBody(answer, kit.readJson), "status")) === "is gone";
-}
+export const isReversed = (answer: GatewayAnswer): boolean =>
+  standsAs(kit.textAt(kit.lookUpBody(answer, kit.readJson), "status")) === "is gone";

@@ -59,43 +59,34 @@ const CARD_TYPES: Readonly<Partial<Record<CardBrand, string>>> = {
 function request(method: "GET" | "POST", path: string, settings: Settings, by: Signing, json?: kit.JsonBody): GatewayRequest {
   const body = json === undefined ? undefined : kit.jsonBody(json);
   const { host } = new URL(settings.endpoint);
-  return {
-    method,
-    url: `${settings.endpoint}${path}`,
-    headers: {
-      Accept: "application/hal+json;charset=utf-8",
-      ...(body && { "Content-Type": "application/json;charset=utf-8" }),
-      ...signedHeaders({ method, host, path, body }, settings, by),
-    },
-    ...(body && { body }),
-    timeoutMs: TIMEOUT_MS,
+  const headers = {
+    Accept: "application/hal+json;charset=utf-8",
+    ...(body && { "Content-Type": "application/json;charset=utf-8" }),
+    ...signedHeaders({ method, host, path, body }, settings, by),
   };
+  return kit.request(method, settings.endpoint + path, headers, body, TIMEOUT_MS);
 }
 
 /**
  * The attempt at the vendor, 30 letters and digits: 28 of the session's hex digits and the attempt's number. A search takes it without
  * quotes, and as `transactionId` it reaches a payment whose id was lost.
  */
-export function codeOf({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string {
-  return `${sessionId.replaceAll("-", "").slice(0, 28)}${String(attempt % 100).padStart(2, "0")}`;
-}
+export const codeOf = ({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string =>
+  `${sessionId.replaceAll("-", "").slice(0, 28)}${String(attempt % 100).padStart(2, "0")}`;
 
 const amountDetails = (amountMinor: number, currency: string) => ({ totalAmount: kit.decimalAmount({ amountMinor, currency }), currency });
 
-function card({ card }: Order): kit.JsonBody {
-  return {
-    number: card.number,
-    expirationMonth: card.expMonth,
-    expirationYear: card.expYear,
-    securityCode: kit.securityCode(card),
-    type: kit.brandName(card, CARD_TYPES),
-  };
-}
+const card = ({ card }: Order): kit.JsonBody => ({
+  number: card.number,
+  expirationMonth: card.expMonth,
+  expirationYear: card.expYear,
+  securityCode: kit.securityCode(card),
+  type: kit.brandName(card, CARD_TYPES),
+});
 
 /** Nine digits of the United States need their dash, six characters of Canada their blank. */
-function postalCode(zip: string | undefined): string | undefined {
-  return zip?.replace(/^([0-9]{5})([0-9]{4})$/, "$1-$2").replace(/^([A-Za-z][0-9][A-Za-z]) ?([0-9][A-Za-z][0-9])$/, "$1 $2");
-}
+const postalCode = (zip: string | undefined): string | undefined =>
+  zip?.replace(/^([0-9]{5})([0-9]{4})$/, "$1-$2").replace(/^([A-Za-z][0-9][A-Za-z]) ?([0-9][A-Za-z][0-9])$/, "$1 $2");
 
 /** What the payer gave, and the merchant's stand-ins for the rest. */
 function billTo(order: Order, { credentials }: Settings): kit.JsonBody | undefined {

@@ -110,9 +110,8 @@ function readMade(body: kit.JsonObject, subject: Subject): State {
   }
 }
 
-function authorizedOf(body: kit.JsonObject, { currency }: Subject): number | null {
-  return kit.minorOfDecimal(kit.at(body, "orderInformation", "amountDetails", "authorizedAmount"), currency);
-}
+const authorizedOf = (body: kit.JsonObject, { currency }: Subject): number | null =>
+  kit.minorOfDecimal(kit.at(body, "orderInformation", "amountDetails", "authorizedAmount"), currency);
 
 function readAuthorized(body: kit.JsonObject, id: string, subject: Subject): Approved | Declined | Unknown {
   const details = kit.at(body, "orderInformation", "amountDetails");
@@ -128,9 +127,8 @@ function readAuthorized(body: kit.JsonObject, id: string, subject: Subject): App
   return kit.approved({ cybersource_payment_id: id, cybersource_instrument_identifier_id: identifier });
 }
 
-function codeOfReason(reason: string | undefined, otherwise: DeclineCode): DeclineCode {
-  return reason?.endsWith("_WATCHLIST_MATCH") ? "fraud_suspected" : (ofReason(reason) ?? otherwise);
-}
+const codeOfReason = (reason: string | undefined, otherwise: DeclineCode): DeclineCode =>
+  reason?.endsWith("_WATCHLIST_MATCH") ? "fraud_suspected" : (ofReason(reason) ?? otherwise);
 
 function refusalOf(body: kit.JsonObject, otherwise: DeclineCode): Declined {
   const code = codeOfReason(kit.textAt(body, "errorInformation", "reason"), otherwise);

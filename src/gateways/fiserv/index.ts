@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayAnswer, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AttemptTrace, GatewayAnswer, LookUpResult, Order, Outcome, Subject, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -67,7 +67,7 @@ async function isSecond(order: Order, io: FiservIo, answer: GatewayAnswer, state
 }
 
 /** Waits for what is not decided yet, and takes back what was approved in part. */
-async function follow(subject: requests.Subject, io: FiservIo, first: PaymentState, notes: AttemptTrace["notes"] = {}): Promise<Outcome> {
+async function follow(subject: Subject, io: FiservIo, first: PaymentState, notes: AttemptTrace["notes"] = {}): Promise<Outcome> {
   let state: PaymentState | null = first;
   if (first.outcome === "waiting") {
     await io.note({ payment: first.id });
@@ -86,7 +86,7 @@ async function follow(subject: requests.Subject, io: FiservIo, first: PaymentSta
   });
 }
 
-function takeBack(subject: requests.Subject, io: FiservIo, id: string, notes: AttemptTrace["notes"]): Promise<boolean> {
+function takeBack(subject: Subject, io: FiservIo, id: string, notes: AttemptTrace["notes"]): Promise<boolean> {
   return kit.voidElseRefund(
     io,
     {

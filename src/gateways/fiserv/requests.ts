@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayIo, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayIo, GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 const OPAQUE = [/^[\x21-\x7e]{8,255}$/, "8 characters of ASCII or more without blanks"] as const;
@@ -9,25 +9,20 @@ export const SETTINGS = kit.describeSettings({
   credentials: {
     api_key: kit.secret("API key of the app in Fiserv's developer portal", { form: OPAQUE }),
     api_secret: kit.secret("the app's API secret: requests are signed with it", { form: OPAQUE }),
-    store_id: {
-      secret: false,
+    store_id: kit.plainText("which store takes the payment, where one app serves several; at most 20 digits", {
       optional: true,
       wholeNumber: true,
-      meaning: "which store takes the payment, where one app serves several; at most 20 digits",
-    },
-    region: {
-      secret: false,
-      optional: true,
-      meaning: "argentina, brazil, germany, india or northamerica; left out, the vendor's North American host without a Region header",
-    },
+    }),
+    region: kit.plainText(
+      "argentina, brazil, germany, india or northamerica; left out, the vendor's North American host without a Region header",
+      { optional: true },
+    ),
   },
   options: {
-    telephone_origin: {
-      values: ["MOTO", "PHONE", "ECOM"],
-      default: "MOTO",
-      meaning:
-        "how telephone payments are marked: MOTO, PHONE for stores whose set-up tells mail and telephone apart, ECOM for stores without either",
-    },
+    telephone_origin: kit.oneOf(
+      ["MOTO", "PHONE", "ECOM"],
+      "how telephone payments are marked: MOTO, PHONE for stores whose set-up tells mail and telephone apart, ECOM for stores without either",
+    ),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -37,9 +32,6 @@ const PATH = "/gateway/v2";
 const EMEA_PATH = { test: "/sandbox/ipp/payments-gateway/v2", live: "/ipp/payments-gateway/v2" };
 const REGIONS = ["argentina", "brazil", "germany", "india", "northamerica"];
 
-/** Which attempt a request belongs to: an order, or what is left of one. */
-export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
-
 /** What signs a request: the vendor refuses a Client-Request-Id that it has seen, and a Timestamp older than five minutes. */
 export type Signing = Pick<GatewayIo, "clock" | "random">;
 
@@ -47,20 +39,16 @@ function request(settings: Settings, by: Signing, method: GatewayRequest["method
   const { api_key: key, api_secret: secret, region } = settings.credentials;
   const bytes = body === undefined ? undefined : kit.jsonBody(body);
   const [id, timestamp] = [by.random.uuid(), String(by.clock.now())];
-  return {
-    method,
-    url: `${baseOf(settings)}${path}`,
-    headers: {
-      Accept: "application/json",
-      "Content-Type": "application/json",
-      "Api-Key": key.reveal(),
-      "Client-Request-Id": id,
-      Timestamp: timestamp,
-      "Message-Signature": kit.hmac("sha256", secret, [key, id, timestamp, ...(bytes ? [bytes] : [])], "base64"),
-      ...(region && { Region: region.reveal() }),
-    },
-    ...(bytes && { body: bytes }),
+  const headers = {
+    Accept: "application/json",
+    "Content-Type": "application/json",
+    "Api-Key": key.reveal(),
+    "Client-Request-Id": id,
+    Timestamp: timestamp,
+    "Message-Signature": kit.hmac("sha256", secret, [key, id, timestamp, bytes ?? ""], "base64"),
+    ...(region && { Region: region.reveal() }),
   };
+  return kit.request(method, baseOf(settings) + path, headers, bytes);
 }
 
 function baseOf({ endpoint, side, environment, credentials: { region } }: Settings): string {
@@ -72,18 +60,14 @@ const storeOf = ({ credentials: { store_id: store } }: Settings) => (store ? { s
 const storeQuery = ({ credentials: { store_id: store } }: Settings) => (store ? `?storeId=${store.reveal()}` : "");
 
 /** The digits of a number: major units with two places, as the vendor's own samples write them; null when the currency's third place is in use. */
-export function fiservAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
-  return kit.decimalAmount(subject, 2);
-}
+export const fiservAmount = (subject: Pick<Subject, "amountMinor" | "currency">): string | null => kit.decimalAmount(subject, 2);
 
-function paymentCard({ card }: Order): kit.JsonBody {
-  return {
-    number: card.number,
-    securityCode: kit.securityCode(card),
-    expiryDate: { month: card.expMonth, year: kit.expiry(card, "YY") },
-    cardholderName: kit.optionalText(kit.unicodeText, card.cardholderName, 96),
-  };
-}
+const paymentCard = ({ card }: Order): kit.JsonBody => ({
+  number: card.number,
+  securityCode: kit.securityCode(card),
+  expiryDate: { month: card.expMonth, year: kit.expiry(card, "YY") },
+  cardholderName: kit.optionalText(kit.unicodeText, card.cardholderName, 96),
+});
 
 /** Limits of the vendor's billing address; undefined when nothing of it is known. */
 function billing(order: Order): { name: string | undefined; address: { [key: string]: kit.JsonBody | undefined } | undefined } {
@@ -120,8 +104,8 @@ export function sale(order: Order, settings: Settings, by: Signing, total: strin
 }
 
 /** Stores the card after a zero-amount verification. It moves no money and may be sent again. */
-export function createToken(order: Order, settings: Settings, by: Signing): GatewayRequest {
-  return request(settings, by, "POST", "/payment-tokens", {
+export const createToken = (order: Order, settings: Settings, by: Signing): GatewayRequest =>
+  request(settings, by, "POST", "/payment-tokens", {
     requestType: "PaymentCardPaymentTokenizationRequest",
     ...storeOf(settings),
     merchantTransactionId: order.reference,
@@ -130,36 +114,30 @@ export function createToken(order: Order, settings: Settings, by: Signing): Gate
     createToken: { reusable: true, declineDuplicates: false },
     accountVerification: true,
   });
-}
 
 /** Takes a stored card out of the vendor's keeping. */
-export function deleteToken(settings: Settings, by: Signing, token: string): GatewayRequest {
-  return request(settings, by, "DELETE", `/payment-tokens/${encodeURIComponent(token)}${storeQuery(settings)}`);
-}
+export const deleteToken = (settings: Settings, by: Signing, token: string): GatewayRequest =>
+  request(settings, by, "DELETE", `/payment-tokens/${encodeURIComponent(token)}${storeQuery(settings)}`);
 
 /** A payment by the vendor's id, or by our `merchantTransactionId`. */
-export function readPayment(settings: Settings, by: Signing, id: string): GatewayRequest {
-  return request(settings, by, "GET", `/payments/${encodeURIComponent(id)}${storeQuery(settings)}`);
-}
+export const readPayment = (settings: Settings, by: Signing, id: string): GatewayRequest =>
+  request(settings, by, "GET", `/payments/${encodeURIComponent(id)}${storeQuery(settings)}`);
 
 /** Everything that was done under the attempt's order, returns too. */
-export function readOrder({ reference }: Subject, settings: Settings, by: Signing): GatewayRequest {
-  return request(settings, by, "GET", `/orders/${encodeURIComponent(reference)}${storeQuery(settings)}`);
-}
+export const readOrder = ({ reference }: Subject, settings: Settings, by: Signing): GatewayRequest =>
+  request(settings, by, "GET", `/orders/${encodeURIComponent(reference)}${storeQuery(settings)}`);
 
 /** Takes a sale back on the day it was made. */
-export function voidPayment(settings: Settings, by: Signing, id: string): GatewayRequest {
-  return request(settings, by, "POST", `/payments/${id}`, { requestType: "VoidTransaction", ...storeOf(settings) });
-}
+export const voidPayment = (settings: Settings, by: Signing, id: string): GatewayRequest =>
+  request(settings, by, "POST", `/payments/${id}`, { requestType: "VoidTransaction", ...storeOf(settings) });
 
 /** Gives a settled sale back. */
-export function returnPayment(subject: Subject, settings: Settings, by: Signing, id: string): GatewayRequest {
-  return request(settings, by, "POST", `/payments/${id}`, {
+export const returnPayment = (subject: Subject, settings: Settings, by: Signing, id: string): GatewayRequest =>
+  request(settings, by, "POST", `/payments/${id}`, {
     requestType: "ReturnTransaction",
     ...storeOf(settings),
     transactionAmount: { total: kit.jsonNumber(kit.unrefused(fiservAmount(subject))), currency: subject.currency },
   });
-}
 
 /** What is wrong with the settings, or null. */
 export function settingsFault({ credentials }: Settings): string | null {

@@ -107,12 +107,11 @@ function readTransaction(data: kit.JsonObject, { reference, amountMinor, currenc
   return kit.approved({ fortis_transaction_id: id });
 }
 
-function declinedAs(data: kit.JsonObject, reason: string | undefined): Declined {
-  return kit.declined(codeOf(reason), {
+const declinedAs = (data: kit.JsonObject, reason: string | undefined): Declined =>
+  kit.declined(codeOf(reason), {
     message: kit.textAt(data, "response_message"),
     processor: { fortis_transaction_id: kit.idAt(data, ID, "id") },
   });
-}
 
 /** The issuer's check of a card that is to be stored: approved with the id of the check. */
 export function readVerified(answer: GatewayAnswer): Approved | Declined | Unknown {

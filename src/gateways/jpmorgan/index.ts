@@ -8,10 +8,10 @@ import type {
   LookUpResult,
   Order,
   Outcome,
+  Subject,
 } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
-import type { Subject } from "./requests.ts";
 import * as responses from "./responses.ts";
 import type { PaymentState } from "./responses.ts";
 import { SIMULATOR_PRIVATE_KEY, SIMULATOR_THUMBPRINT } from "./simulator-key.ts";

@@ -1,4 +1,4 @@
-import type { AccessToken, AttemptTrace, GatewayIo, GatewayRequest, Order } from "../contract.ts";
+import type { AccessToken, GatewayIo, GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 /**
@@ -14,32 +14,24 @@ export const SETTINGS = kit.describeSettings({
     mockToken: { test: "https://id.payments.jpmorgan.com", live: "https://idag2.jpmorganchase.com" },
   },
   credentials: {
-    client_id: { secret: false, meaning: "OAuth client id of the onboarding mail, CC-000000-D00000-000000-TEST" },
-    merchant_id: { secret: false, wholeNumber: true, meaning: "merchant id, 8 to 12 digits" },
-    private_key: { secret: true, optional: true, meaning: "RSA private key (PEM) of the certificate that was uploaded to J.P. Morgan" },
-    certificate_thumbprint: { secret: false, optional: true, meaning: "SHA-1 thumbprint of that certificate, 40 hex digits" },
-    resource_id: {
-      secret: false,
+    client_id: kit.plainText("OAuth client id of the onboarding mail, CC-000000-D00000-000000-TEST"),
+    merchant_id: kit.plainText("merchant id, 8 to 12 digits", { wholeNumber: true }),
+    private_key: kit.secret("RSA private key (PEM) of the certificate that was uploaded to J.P. Morgan", { optional: true }),
+    certificate_thumbprint: kit.plainText("SHA-1 thumbprint of that certificate, 40 hex digits", { optional: true }),
+    resource_id: kit.plainText(
+      "resource id of the onboarding mail, JPMC:URI:RS-...-HelixAPIEntitlementsCAT-PROD; left out, the documented one",
+      { optional: true },
+    ),
+    client_secret: kit.secret("in place of key and thumbprint: a portal project's secret, for the vendor's mock alone", { optional: true }),
+    base_url: kit.plainText("https address of the API where the onboarding mail names another than the documented one, without a path", {
       optional: true,
-      meaning: "resource id of the onboarding mail, JPMC:URI:RS-...-HelixAPIEntitlementsCAT-PROD; left out, the documented one",
-    },
-    client_secret: {
-      secret: true,
-      optional: true,
-      meaning: "in place of key and thumbprint: a portal project's secret, for the vendor's mock alone",
-    },
-    base_url: {
-      secret: false,
-      optional: true,
-      meaning: "https address of the API where the onboarding mail names another than the documented one, without a path",
-    },
-    token_url: {
-      secret: false,
-      optional: true,
-      meaning: "address that access tokens are asked for at, and their audience, where the mail names another than the documented one",
-    },
-    company_name: { secret: false, optional: true, meaning: "company name in merchantSoftware; Voicetill when left out" },
-    product_name: { secret: false, optional: true, meaning: "product name in merchantSoftware; Payment Sessions when left out" },
+    }),
+    token_url: kit.plainText(
+      "address that access tokens are asked for at, and their audience, where the mail names another than the documented one",
+      { optional: true },
+    ),
+    company_name: kit.plainText("company name in merchantSoftware; Voicetill when left out", { optional: true }),
+    product_name: kit.plainText("product name in merchantSoftware; Payment Sessions when left out", { optional: true }),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -58,7 +50,6 @@ const ASSERTION_SECONDS = 300;
 /** J.P. Morgan gives a payment up after 70 s. */
 const READ_TIMEOUT_MS = 80_000;
 
-export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "currency" | "amountMinor">;
 /** Where an attempt's request went: a payment takes money, a verification stores a card. */
 export type Resource = "payments" | "verifications";
 
@@ -73,17 +64,11 @@ export function askForToken(settings: Settings, { clock, random }: Pick<GatewayI
     certificate_thumbprint: thumbprint,
     resource_id: resource,
   } = settings.credentials;
-  const headers = { "Content-Type": "application/x-www-form-urlencoded", Accept: "application/json" };
+  const accept = { Accept: "application/json" };
   if (secret) {
-    return {
-      method: "POST",
-      url: `${settings.side.mockToken}/am/oauth2/alpha/access_token`,
-      headers: { ...headers, Authorization: kit.basicAuth(id, secret) },
-      body: kit.formBody([
-        ["grant_type", "client_credentials"],
-        ["scope", "jpm:payments:sandbox"],
-      ]),
-    };
+    const url = `${settings.side.mockToken}/am/oauth2/alpha/access_token`;
+    const fields = { grant_type: "client_credentials", scope: "jpm:payments:sandbox" };
+    return kit.postForm(url, fields, { ...accept, Authorization: kit.basicAuth(id, secret) });
   }
   if (!key || !thumbprint) throw new Error("checkSettings let a project without a key through");
   const now = Math.floor(clock.now() / 1000);
@@ -95,18 +80,14 @@ export function askForToken(settings: Settings, { clock, random }: Pick<GatewayI
     iat: now,
     exp: now + ASSERTION_SECONDS,
   };
-  return {
-    method: "POST",
-    url: tokenUrlOf(settings),
-    headers,
-    body: kit.formBody([
-      ["grant_type", "client_credentials"],
-      ["client_id", id],
-      ["resource", resource ?? RESOURCES[settings.environment]],
-      ["client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"],
-      ["client_assertion", kit.signedJwt({ typ: "JWT", alg: "RS256", kid: thumbprint.reveal().toUpperCase() }, claims, key)],
-    ]),
+  const fields = {
+    grant_type: "client_credentials",
+    client_id: id,
+    resource: resource ?? RESOURCES[settings.environment],
+    client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    client_assertion: kit.signedJwt({ typ: "JWT", alg: "RS256", kid: thumbprint.reveal().toUpperCase() }, claims, key),
   };
+  return kit.postForm(tokenUrlOf(settings), fields, accept);
 }
 
 function request(
@@ -117,24 +98,22 @@ function request(
   path: string,
   body?: kit.JsonBody,
 ): GatewayRequest {
-  return {
-    method,
-    url: `${isMock(settings) ? settings.side.mock : settings.endpoint}/api/v2${path}`,
-    headers: {
-      Authorization: `Bearer ${token.reveal()}`,
-      "merchant-id": settings.credentials.merchant_id.reveal(),
-      "request-id": requestId,
-      Accept: "application/json",
-      ...(body !== undefined && { "Content-Type": "application/json" }),
-    },
-    ...(body !== undefined && { body: kit.jsonBody(body) }),
-    timeoutMs: READ_TIMEOUT_MS,
+  const url = `${isMock(settings) ? settings.side.mock : settings.endpoint}/api/v2${path}`;
+  const headers = {
+    Authorization: `Bearer ${token.reveal()}`,
+    "merchant-id": settings.credentials.merchant_id.reveal(),
+    "request-id": requestId,
+    Accept: "application/json",
+    ...(body !== undefined && { "Content-Type": "application/json" }),
   };
+  return kit.request(method, url, headers, body === undefined ? undefined : kit.jsonBody(body), READ_TIMEOUT_MS);
 }
 
-function merchantSoftware({ credentials: { company_name: company, product_name: product } }: Settings): kit.JsonBody {
-  return { companyName: company?.reveal() ?? "Voicetill", productName: product?.reveal() ?? "Payment Sessions", version: "1.0" };
-}
+const merchantSoftware = ({ credentials: { company_name: company, product_name: product } }: Settings): kit.JsonBody => ({
+  companyName: company?.reveal() ?? "Voicetill",
+  productName: product?.reveal() ?? "Payment Sessions",
+  version: "1.0",
+});
 
 function card(order: Order): { [key: string]: kit.JsonBody | undefined } {
   const { number, expMonth, expYear } = order.card;
@@ -152,9 +131,8 @@ function billingAddress(order: Order): kit.JsonBody | undefined {
 }
 
 /** Ours in at most 22 letters and digits: 20 of the session's hex digits and the attempt's number. */
-export function orderNumber({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string {
-  return `${sessionId.replaceAll("-", "").slice(0, 20)}${String(attempt % 100).padStart(2, "0")}`;
-}
+export const orderNumber = ({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string =>
+  `${sessionId.replaceAll("-", "").slice(0, 20)}${String(attempt % 100).padStart(2, "0")}`;
 
 /** The vendor takes 4 to 70 characters. */
 function fullName({ card: { cardholderName } }: Order): string | undefined {
@@ -214,28 +192,29 @@ export function verifyAndStore(order: Order, settings: Settings, token: AccessTo
 }
 
 /** What became of the request with this id; its own request has an id of its own. */
-export function findByRequest(settings: Settings, token: AccessToken, requestId: string, resource: Resource, lost: string): GatewayRequest {
-  return request(settings, token, requestId, "GET", `/${resource}?requestIdentifier=${encodeURIComponent(lost)}`);
-}
+export const findByRequest = (
+  settings: Settings,
+  token: AccessToken,
+  requestId: string,
+  resource: Resource,
+  lost: string,
+): GatewayRequest => request(settings, token, requestId, "GET", `/${resource}?requestIdentifier=${encodeURIComponent(lost)}`);
 
-export function readPayment(settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
-  return request(settings, token, requestId, "GET", `/payments/${encodeURIComponent(id)}`);
-}
+export const readPayment = (settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest =>
+  request(settings, token, requestId, "GET", `/payments/${encodeURIComponent(id)}`);
 
 /** Releases what is not captured. */
-export function release(settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
-  return request(settings, token, requestId, "PATCH", `/payments/${encodeURIComponent(id)}`, { isVoid: true });
-}
+export const release = (settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest =>
+  request(settings, token, requestId, "PATCH", `/payments/${encodeURIComponent(id)}`, { isVoid: true });
 
 /** Sends a captured payment back: J.P. Morgan voids no payment that was captured at once. */
-export function refund(subject: Subject, settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
-  return request(settings, token, requestId, "POST", "/refunds", {
+export const refund = (subject: Subject, settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest =>
+  request(settings, token, requestId, "POST", "/refunds", {
     merchant: { merchantSoftware: merchantSoftware(settings) },
     amount: subject.amountMinor,
     currency: subject.currency,
     paymentMethodType: { transactionReference: { transactionReferenceId: id } },
   });
-}
 
 /** What is wrong with the settings, or null. */
 export function settingsFault({ credentials, environment }: Settings): string | null {

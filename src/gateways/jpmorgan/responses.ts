@@ -1,8 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { AccessToken, Approved, Declined, GatewayAnswer, GatewayIo, Unknown } from "../contract.ts";
+import type { AccessToken, Approved, Declined, GatewayAnswer, GatewayIo, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { orderNumber } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
 /** `responseCode` where the vendor's pages name it. */
 const codeOf = kit.codeTable({
@@ -200,9 +199,10 @@ function reasonOf(body: kit.JsonObject): DeclineCode | undefined {
   return ofWords(words) ?? ofNetwork(kit.scalarAt(body, ...NETWORK, "networkResponseCode")) ?? named;
 }
 
-function refusalOf(body: kit.JsonObject) {
-  return { message: kit.textAt(body, "responseMessage"), processor: { jpmorgan_transaction_id: kit.idAt(body, ID, "transactionId") } };
-}
+const refusalOf = (body: kit.JsonObject) => ({
+  message: kit.textAt(body, "responseMessage"),
+  processor: { jpmorgan_transaction_id: kit.idAt(body, ID, "transactionId") },
+});
 
 /** Nothing was processed: the keys, a field, or the account. */
 function readError(status: number, body: kit.JsonObject): Declined | Unknown {

@@ -95,6 +95,10 @@ export function theStanding<S extends { outcome: string }>(found: readonly S[]):
   return standing.length > 0 ? theOnly(standing, (only) => only) : (found.at(-1) ?? absent);
 }
 
+/** Of finds that may all stand, because they take nothing: any approval, else the last. */
+export const anyApproved = <S extends { outcome: string }>(found: readonly S[]): S | typeof absent =>
+  found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? absent;
+
 /**
  * The finds of a vendor that lists each request by itself, without those refused as duplicates: of the first one, which may not be
  * shown yet, they say nothing.

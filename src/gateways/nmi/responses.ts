@@ -58,9 +58,7 @@ export function asOutcome(response: Response): Approved | Declined | Unknown {
 }
 
 /** The vendor's transaction id: ten or eleven digits, a UUID on some processors. */
-function idOf(text: string | undefined): string | undefined {
-  return text !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined;
-}
+const idOf = (text: string | undefined): string | undefined => (text !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined);
 
 /** Fields of a response; any status but 200 says nothing about the payment. */
 function fieldsOf(answer: GatewayAnswer) {
@@ -136,14 +134,12 @@ function readApproval(fields: kit.Form, id: string | undefined, subject: Subject
 }
 
 /** A stored card. Without a transaction it was stored unasked, or its validation is not shown yet. */
-export function stored(id: string | undefined, subject: Subject, webhook: Readonly<Record<string, string | undefined>> = {}): Approved {
-  return kit.approved({ nmi_transaction_id: id, nmi_customer_vault_id: orderId(subject) }, { webhook });
-}
+export const stored = (id: string | undefined, subject: Subject, webhook: Readonly<Record<string, string | undefined>> = {}): Approved =>
+  kit.approved({ nmi_transaction_id: id, nmi_customer_vault_id: orderId(subject) }, { webhook });
 
 /** Storing a card asks the issuer for nothing. */
-function isAmount(text: string | undefined, { mode, amountMinor, currency }: Subject): boolean {
-  return kit.minorOfDecimal(text, currency) === (mode === "charge" ? amountMinor : 0);
-}
+const isAmount = (text: string | undefined, { mode, amountMinor, currency }: Subject): boolean =>
+  kit.minorOfDecimal(text, currency) === (mode === "charge" ? amountMinor : 0);
 
 /** What became of a void, a refund or the deletion of a record. */
 export function readReversal(answer: GatewayAnswer): kit.ReversalStep {

@@ -1,7 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import { refundCode, type Registered, type Subject } from "./requests.ts";
+import { refundCode, type Registered } from "./requests.ts";
 
 /** `DeclineCode` of a NOTAUTHED: the bank's own (ISO 8583). */
 const ofBank = kit.codeTable({

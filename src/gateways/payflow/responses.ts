@@ -1,8 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { customerReference } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
 /** `RESULT` of a refusal; another one decides nothing. */
 const codeOf = kit.codeTable({

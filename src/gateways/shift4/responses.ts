@@ -1,8 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { amountOf, VERIFICATION_MINOR } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
 /** `error.code`, or a failed charge's `failureCode`. */
 const codeOf = kit.codeTable({

@@ -25,14 +25,12 @@ export type Intent = "payment_intent" | "setup_intent";
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
 type Step = "pm" | "cus" | "pi" | "si" | `cancel${string}` | `refund${string}`;
 
-function headers(settings: Settings, { connectedAccount }: Subject): Record<string, string> {
-  return {
-    Authorization: `Bearer ${settings.credentials.secret_key.reveal()}`,
-    "Stripe-Version": VERSION,
-    Accept: "application/json",
-    ...(connectedAccount && { "Stripe-Account": connectedAccount }),
-  };
-}
+const headers = (settings: Settings, { connectedAccount }: Subject): Record<string, string> => ({
+  Authorization: `Bearer ${settings.credentials.secret_key.reveal()}`,
+  "Stripe-Version": VERSION,
+  Accept: "application/json",
+  ...(connectedAccount && { "Stripe-Account": connectedAccount }),
+});
 
 function post(settings: Settings, subject: Subject, step: Step, path: string, fields: kit.FormFields): GatewayRequest {
   const key = { "Idempotency-Key": `${subject.sessionId}-${step}-${subject.attempt}` };

@@ -80,7 +80,8 @@ async function find(subject: Subject, site: string, io: Io): Promise<LookUpResul
   const found = responses.readQuery(answer, subject);
   if (found === null) return kit.unknown("Trust Payments did not answer the look-up");
   const states = await kit.each(found, (state) => settled(io, site, state));
-  return subject.mode === "tokenize" ? responses.anyStored(states) : kit.theStanding(states);
+  // The card may have been checked more than once: any of the checks is its token.
+  return subject.mode === "tokenize" ? kit.anyApproved(states) : kit.theStanding(states);
 }
 
 /** Cancelled before settlement, refunded after. */

@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { orderReference } from "./requests.ts";
 
@@ -179,11 +179,6 @@ export function readQuery(answer: GatewayAnswer, subject: Subject): State[] | nu
 function isWholeRefund(record: kit.JsonObject, { amountMinor }: Subject): boolean {
   const isMade = kit.scalarAt(record, "errorcode") === "0" && STANDS.has(kit.scalarAt(record, "settlestatus") ?? "");
   return isMade && kit.minorOf(kit.at(record, "baseamount")) === amountMinor;
-}
-
-/** A card may have been checked more than once under its order reference: any of the checks is its token. */
-export function anyStored(found: readonly LookUpResult[]): LookUpResult {
-  return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
 }
 
 /** A transaction that can be updated no more, as one that is settled. */

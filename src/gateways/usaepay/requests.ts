@@ -62,17 +62,15 @@ const creditcard = ({ card }: Order) => ({
 /** Ten characters, as the classic processors keep them: a look-up knows the attempt by it where the order id was cut. */
 export const invoiceOf = ({ reference }: Pick<Subject, "reference">) => kit.shortReference(reference, 10);
 
-function payment(order: Order) {
-  return {
-    // Dollars need none, and a card is stored whatever the currency.
-    currency: order.currency === "USD" || !isTaken(order) ? undefined : currencyNumber(order.currency),
-    invoice: invoiceOf(order),
-    orderid: order.reference,
-    description: clean(order.description, 255),
-    creditcard: creditcard(order),
-    clientip: kit.ipv4Of(order),
-  };
-}
+const payment = (order: Order) => ({
+  // Dollars need none, and a card is stored whatever the currency.
+  currency: order.currency === "USD" || !isTaken(order) ? undefined : currencyNumber(order.currency),
+  invoice: invoiceOf(order),
+  orderid: order.reference,
+  description: clean(order.description, 255),
+  creditcard: creditcard(order),
+  clientip: kit.ipv4Of(order),
+});
 
 /** Takes the money at once; nothing is said about duplicates, so that the key's own guard stays on. */
 export const sale = (order: Order, settings: Settings, by: Pick<GatewayIo, "random">, amount: string) =>

@@ -64,9 +64,8 @@ function signature(secrets: readonly Secret[], seconds: number, body: Uint8Array
   return [`t=${seconds}`, ...signatures].join(",");
 }
 
-function signingSecrets({ credentials }: Settings): Secret[] {
-  return [credentials.signing_secret, credentials.previous_signing_secret].filter((secret) => secret !== undefined);
-}
+const signingSecrets = ({ credentials }: Settings): Secret[] =>
+  [credentials.signing_secret, credentials.previous_signing_secret].filter((secret) => secret !== undefined);
 
 /** One sentence on what is wrong with the project's address or secrets, or null (R-244, R-261, R-262). */
 export function settingsFault(settings: Settings): string | null {
