@@ -25,7 +25,7 @@ export const SETTINGS = kit.describeSettings({
     no_3d_secure: kit.flag(false, "widget: ask Adyen for no 3-D Secure, where the merchant may do so; a call never has one"),
   },
 });
-export type Settings = kit.SettingsOf<typeof SETTINGS>;
+type Settings = kit.SettingsOf<typeof SETTINGS>;
 
 /** v71 has the same paths for all that is used here. */
 const VERSION = "v72";

@@ -164,7 +164,7 @@ function refusal(body: kit.JsonObject): Declined | Unknown {
 }
 
 /** What a transaction's answer says; `partial` took less than was asked for and must be sent back. */
-export type TransactionResponse = Approved | Declined | Unknown | { outcome: "partial"; transId: string };
+type TransactionResponse = Approved | Declined | Unknown | { outcome: "partial"; transId: string };
 
 /**
  * The answer to a payment. The transaction decides, not the answer's `resultCode`, which is Ok for some declines and Error

@@ -59,7 +59,7 @@ const REVERSE =
 const DELETE_CUSTOMER = "mutation D($input: DeleteCustomerInput!) { deleteCustomer(input: $input) { clientMutationId } }";
 
 /** Major units with the currency's own places: "49.95", "500"; the vendor takes none, two or three. */
-export const braintreeAmount = (subject: Pick<Subject, "amountMinor" | "currency">): string => kit.decimalAmount(subject) ?? "";
+const braintreeAmount = (subject: Pick<Subject, "amountMinor" | "currency">): string => kit.decimalAmount(subject) ?? "";
 
 /** The card becomes an id that pays or is stored once. No money moves and no issuer is asked. */
 export function tokenizeCard(order: Order, settings: Settings): GatewayRequest {

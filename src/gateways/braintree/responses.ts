@@ -86,7 +86,7 @@ export type PaymentState =
  * The object under `data.<operation>`, or why there is none. HTTP is 200 for refusals too; an error beside a good object only
  * says that a field below it could not be read.
  */
-export function readData(answer: GatewayAnswer, effect: kit.Effect, operation: string): kit.JsonObject | Declined | Unknown {
+function readData(answer: GatewayAnswer, effect: kit.Effect, operation: string): kit.JsonObject | Declined | Unknown {
   const approves = (body: kit.JsonObject) => kit.isObject(kit.at(body, "data", operation, "transaction"));
   const rule = { read: kit.readJson, readable: (status: number) => status === 200 };
   const read =

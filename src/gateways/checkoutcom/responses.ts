@@ -107,7 +107,7 @@ function invalid(body: kit.JsonObject): Declined | Unknown {
 }
 
 /** A payment as its object shows it, in the answer to it or when it is read. */
-export function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" | "look-up"): State {
+function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" | "look-up"): State {
   const id = kit.idAt(body, PAYMENT, "id");
   if (id === undefined) return kit.unknown("a payment without its id");
   if (kit.saysOther(body, referenceOf(subject), "reference")) return kit.unknown("another payment than asked for");

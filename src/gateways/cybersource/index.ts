@@ -52,11 +52,11 @@ export const gateway = kit.defineGateway({
  */
 async function isSecond(order: Order, io: Io, answer: GatewayAnswer): Promise<boolean> {
   const isShutOut = answer.kind === "answered" && answer.status === 401;
-  return isShutOut && !kit.isOutcome(responses.readSearch(await io.send(requests.search(order, io.settings, io)), order));
+  return isShutOut && !kit.isOutcome(responses.readSearch(await io.send(requests.search(order, io)), order));
 }
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const answer = await io.send(requests.sale(order, io.settings, io));
+  const answer = await io.send(requests.sale(order, io));
   if (await isSecond(order, io, answer)) return kit.declined("duplicate_transaction", { reason: SECOND });
   return follow(order, io, responses.readPayment(answer, order));
 }
@@ -83,14 +83,14 @@ async function follow(subject: Subject, io: Io, state: State): Promise<Outcome> 
  */
 async function released(subject: Subject, io: Io, id: string, amountMinor: number): Promise<boolean> {
   const isGone = (answer: kit.Answered) => ["done", "none left"].includes(responses.readReversal(answer));
-  const isReleased = await kit.isDone(io, requests.release(subject, io.settings, io, id, amountMinor), isGone);
-  return isReleased || kit.isDone(io, requests.voidSale(subject, io.settings, io, id), isGone);
+  const isReleased = await kit.isDone(io, requests.release(subject, io, id, amountMinor), isGone);
+  return isReleased || kit.isDone(io, requests.voidSale(subject, io, id), isGone);
 }
 
 function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
   const steps = {
-    void: () => requests.voidSale(attempt, io.settings, io, id),
-    refund: () => requests.refund(attempt, io.settings, io, id),
+    void: () => requests.voidSale(attempt, io, id),
+    refund: () => requests.refund(attempt, io, id),
   };
   return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
 }
@@ -100,14 +100,14 @@ function tokenize(order: Order, io: Io): Promise<Outcome> {
   let tries = 0;
   return kit.storeAgain(io, async () => {
     const transactionId = tries++ === 0 ? requests.codeOf(order) : kit.shortReference(`${order.reference}-${tries}`, 30);
-    const answer = await io.send(requests.store(order, io.settings, io, transactionId));
+    const answer = await io.send(requests.store(order, io, transactionId));
     return (await isSecond(order, io, answer)) ? kit.unknown(SECOND) : follow(order, io, responses.readPayment(answer, order));
   });
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") return kit.perhapsStored;
-  const states = responses.readSearch(await io.send(requests.search(attempt, io.settings, io)), attempt);
+  const states = responses.readSearch(await io.send(requests.search(attempt, io)), attempt);
   if (kit.isOutcome(states)) return states;
   const found = kit.theStanding(kit.withoutDuplicates(await kit.each(states, (state) => follow(attempt, io, state))));
   const isShown = io.clock.now() - attempt.startedAtMs < (requests.SEARCHED_DAYS - 1) * DAY_MS;

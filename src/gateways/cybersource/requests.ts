@@ -2,7 +2,6 @@ import type { CardBrand } from "#src/kernel/card.ts";
 import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { signedHeaders } from "./signature.ts";
-import type { Signing } from "./signature.ts";
 
 const standIn = (what: string) =>
   kit.plainText(`${what} sent for payers, who give none; accounts without relaxed address requirements want it`, { optional: true });
@@ -42,6 +41,7 @@ export const SETTINGS = kit.describeSettings({
   },
 });
 export type Settings = kit.SettingsOf<typeof SETTINGS>;
+type Signer = Pick<kit.Io<typeof SETTINGS>, "settings" | "clock" | "random">;
 
 const TIMEOUT_MS = 60_000;
 const CARD_TYPES: Readonly<Partial<Record<CardBrand, string>>> = {
@@ -56,15 +56,15 @@ const CARD_TYPES: Readonly<Partial<Record<CardBrand, string>>> = {
   unionpay: "062",
 };
 
-function request(method: "GET" | "POST", path: string, settings: Settings, by: Signing, json?: kit.JsonBody): GatewayRequest {
+function request(method: "GET" | "POST", path: string, by: Signer, json?: kit.JsonBody): GatewayRequest {
   const body = json === undefined ? undefined : kit.jsonBody(json);
-  const { host } = new URL(settings.endpoint);
+  const { host } = new URL(by.settings.endpoint);
   const headers = {
     Accept: "application/hal+json;charset=utf-8",
     ...(body && { "Content-Type": "application/json;charset=utf-8" }),
-    ...signedHeaders({ method, host, path, body }, settings, by),
+    ...signedHeaders({ method, host, path, body }, by.settings, by),
   };
-  return kit.request(method, settings.endpoint + path, headers, body, TIMEOUT_MS);
+  return kit.request(method, by.settings.endpoint + path, headers, body, TIMEOUT_MS);
 }
 
 /**
@@ -122,8 +122,8 @@ function payment(
 }
 
 /** Takes the money at once. */
-export const sale = (order: Order, settings: Settings, by: Signing) =>
-  request("POST", "/pts/v2/payments", settings, by, payment(order, settings, { capture: true }, order.amountMinor, codeOf(order)));
+export const sale = (order: Order, by: Signer) =>
+  request("POST", "/pts/v2/payments", by, payment(order, by.settings, { capture: true }, order.amountMinor, codeOf(order)));
 
 const STORING: Readonly<Record<string, kit.JsonBody>> = {
   capture: false,
@@ -133,15 +133,15 @@ const STORING: Readonly<Record<string, kit.JsonBody>> = {
 };
 
 /** Has the issuer asked by an authorization of nothing, and keeps the number. `transactionId` is new each time: a processor may refuse a used one. */
-export const store = (order: Order, settings: Settings, by: Signing, transactionId: string) =>
-  request("POST", "/pts/v2/payments", settings, by, payment(order, settings, STORING, 0, transactionId));
+export const store = (order: Order, by: Signer, transactionId: string) =>
+  request("POST", "/pts/v2/payments", by, payment(order, by.settings, STORING, 0, transactionId));
 
 /** How far back a search looks; what began before that is not shown by it. */
 export const SEARCHED_DAYS = 7;
 
 /** Payments by our code. */
-export const search = (subject: Subject, settings: Settings, by: Signing) =>
-  request("POST", "/tss/v2/searches", settings, by, {
+export const search = (subject: Subject, by: Signer) =>
+  request("POST", "/tss/v2/searches", by, {
     save: false,
     name: "lookup",
     timezone: "UTC",
@@ -152,19 +152,19 @@ export const search = (subject: Subject, settings: Settings, by: Signing) =>
   });
 
 /** Takes a sale back before settlement. Its own code differs, so that a search for the attempt finds the payment alone. */
-export const voidSale = (subject: Subject, settings: Settings, by: Signing, id: string) =>
-  request("POST", `/pts/v2/payments/${id}/voids`, settings, by, { clientReferenceInformation: { code: `${codeOf(subject)}v` } });
+export const voidSale = (subject: Subject, by: Signer, id: string) =>
+  request("POST", `/pts/v2/payments/${id}/voids`, by, { clientReferenceInformation: { code: `${codeOf(subject)}v` } });
 
 /** Sends a settled sale back. */
-export const refund = (subject: Subject, settings: Settings, by: Signing, id: string) =>
-  request("POST", `/pts/v2/payments/${id}/refunds`, settings, by, {
+export const refund = (subject: Subject, by: Signer, id: string) =>
+  request("POST", `/pts/v2/payments/${id}/refunds`, by, {
     clientReferenceInformation: { code: `${codeOf(subject)}r` },
     orderInformation: { amountDetails: amountDetails(subject.amountMinor, subject.currency) },
   });
 
 /** Releases what an authorization holds: a part, or what the vendor's own rules refused after the issuer had approved. */
-export const release = (subject: Subject, settings: Settings, by: Signing, id: string, amountMinor: number) =>
-  request("POST", `/pts/v2/payments/${id}/reversals`, settings, by, {
+export const release = (subject: Subject, by: Signer, id: string, amountMinor: number) =>
+  request("POST", `/pts/v2/payments/${id}/reversals`, by, {
     clientReferenceInformation: { code: `${codeOf(subject)}x` },
     reversalInformation: { amountDetails: amountDetails(amountMinor, subject.currency), reason: "the payment was refused" },
   });

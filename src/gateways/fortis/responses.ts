@@ -45,7 +45,7 @@ export interface Partial {
   id: string;
   amountMinor: number | null;
 }
-export type State = Approved | Declined | Unknown | Partial;
+type State = Approved | Declined | Unknown | Partial;
 
 type Body = { status: number; data: kit.JsonObject };
 

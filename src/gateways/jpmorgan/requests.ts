@@ -15,9 +15,15 @@ export const SETTINGS = kit.describeSettings({
   },
   credentials: {
     client_id: kit.plainText("OAuth client id of the onboarding mail, CC-000000-D00000-000000-TEST"),
-    merchant_id: kit.plainText("merchant id, 8 to 12 digits", { wholeNumber: true }),
-    private_key: kit.secret("RSA private key (PEM) of the certificate that was uploaded to J.P. Morgan", { optional: true }),
-    certificate_thumbprint: kit.plainText("SHA-1 thumbprint of that certificate, 40 hex digits", { optional: true }),
+    merchant_id: kit.plainText("merchant id, 8 to 12 digits", { wholeNumber: true, form: [/^[0-9]{8,12}$/, "8 to 12 digits"] }),
+    private_key: kit.secret("RSA private key (PEM) of the certificate that was uploaded to J.P. Morgan", {
+      optional: true,
+      form: [/^-----BEGIN (RSA )?PRIVATE KEY-----[\s\S]+-----END (RSA )?PRIVATE KEY-----\s*$/, "an RSA private key in PEM form"],
+    }),
+    certificate_thumbprint: kit.plainText("SHA-1 thumbprint of that certificate, 40 hex digits", {
+      optional: true,
+      form: [/^[0-9A-F]{40}$/i, "40 hex digits"],
+    }),
     resource_id: kit.plainText(
       "resource id of the onboarding mail, JPMC:URI:RS-...-HelixAPIEntitlementsCAT-PROD; left out, the documented one",
       { optional: true },
@@ -28,7 +34,7 @@ export const SETTINGS = kit.describeSettings({
     }),
     token_url: kit.plainText(
       "address that access tokens are asked for at, and their audience, where the mail names another than the documented one",
-      { optional: true },
+      { optional: true, form: [/^https:\/\/[A-Za-z0-9.-]+(:[0-9]+)?\/[\w./~-]+$/, "an https address"] },
     ),
     company_name: kit.plainText("company name in merchantSoftware; Voicetill when left out", { optional: true }),
     product_name: kit.plainText("product name in merchantSoftware; Payment Sessions when left out", { optional: true }),
@@ -51,7 +57,7 @@ const ASSERTION_SECONDS = 300;
 const READ_TIMEOUT_MS = 80_000;
 
 /** Where an attempt's request went: a payment takes money, a verification stores a card. */
-export type Resource = "payments" | "verifications";
+type Resource = "payments" | "verifications";
 
 const isMock = ({ credentials }: Settings) => credentials.client_secret !== undefined;
 
@@ -90,14 +96,14 @@ export function askForToken(settings: Settings, { clock, random }: Pick<GatewayI
   return kit.postForm(tokenUrlOf(settings), fields, accept);
 }
 
-function request(
-  settings: Settings,
-  { token }: AccessToken,
-  requestId: string,
-  method: GatewayRequest["method"],
-  path: string,
-  body?: kit.JsonBody,
-): GatewayRequest {
+/** Whose request it is, and what the vendor is to call it. */
+export interface By {
+  settings: Settings;
+  token: AccessToken;
+  requestId: string;
+}
+
+function request({ settings, token: { token }, requestId }: By, method: GatewayRequest["method"], path: string, body?: kit.JsonBody) {
   const url = `${isMock(settings) ? settings.side.mock : settings.endpoint}/api/v2${path}`;
   const headers = {
     Authorization: `Bearer ${token.reveal()}`,
@@ -109,7 +115,11 @@ function request(
   return kit.request(method, url, headers, body === undefined ? undefined : kit.jsonBody(body), READ_TIMEOUT_MS);
 }
 
-const merchantSoftware = ({ credentials: { company_name: company, product_name: product } }: Settings): kit.JsonBody => ({
+const merchantSoftware = ({
+  settings: {
+    credentials: { company_name: company, product_name: product },
+  },
+}: By): kit.JsonBody => ({
   companyName: company?.reveal() ?? "Voicetill",
   productName: product?.reveal() ?? "Payment Sessions",
   version: "1.0",
@@ -141,15 +151,15 @@ function fullName({ card: { cardholderName } }: Order): string | undefined {
 }
 
 /** Takes the money at once. `requestId` is what a lost answer is found by. */
-export function pay(order: Order, settings: Settings, token: AccessToken, requestId: string): GatewayRequest {
+export function pay(order: Order, by: By): GatewayRequest {
   const description = kit.optionalText(kit.asciiText, order.description, 100);
-  return request(settings, token, requestId, "POST", "/payments", {
+  return request(by, "POST", "/payments", {
     captureMethod: "NOW",
     amount: order.amountMinor,
     currency: order.currency,
     merchantOrderNumber: orderNumber(order),
     merchant: {
-      merchantSoftware: merchantSoftware(settings),
+      merchantSoftware: merchantSoftware(by),
       ...(description && { softMerchant: { merchantPurchaseDescription: description } }),
     },
     paymentMethodType: {
@@ -173,11 +183,11 @@ export function pay(order: Order, settings: Settings, token: AccessToken, reques
 }
 
 /** Has the issuer verify the card and stores it as a consumer profile. A profile needs two names, even of a caller who gave none. */
-export function verifyAndStore(order: Order, settings: Settings, token: AccessToken, requestId: string): GatewayRequest {
+export function verifyAndStore(order: Order, by: By): GatewayRequest {
   const { first, last } = kit.splitName(kit.asciiText(order.card.cardholderName ?? "", 60));
-  return request(settings, token, requestId, "POST", "/verifications", {
+  return request(by, "POST", "/verifications", {
     currency: order.currency,
-    merchant: { merchantSoftware: merchantSoftware(settings) },
+    merchant: { merchantSoftware: merchantSoftware(by) },
     paymentMethodType: { card: card(order) },
     accountHolder: {
       firstName: first || last || "Card",
@@ -192,42 +202,29 @@ export function verifyAndStore(order: Order, settings: Settings, token: AccessTo
 }
 
 /** What became of the request with this id; its own request has an id of its own. */
-export const findByRequest = (
-  settings: Settings,
-  token: AccessToken,
-  requestId: string,
-  resource: Resource,
-  lost: string,
-): GatewayRequest => request(settings, token, requestId, "GET", `/${resource}?requestIdentifier=${encodeURIComponent(lost)}`);
+export const findByRequest = (by: By, resource: Resource, lost: string): GatewayRequest =>
+  request(by, "GET", `/${resource}?requestIdentifier=${encodeURIComponent(lost)}`);
 
-export const readPayment = (settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest =>
-  request(settings, token, requestId, "GET", `/payments/${encodeURIComponent(id)}`);
+export const readPayment = (by: By, id: string): GatewayRequest => request(by, "GET", `/payments/${encodeURIComponent(id)}`);
 
 /** Releases what is not captured. */
-export const release = (settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest =>
-  request(settings, token, requestId, "PATCH", `/payments/${encodeURIComponent(id)}`, { isVoid: true });
+export const release = (by: By, id: string): GatewayRequest =>
+  request(by, "PATCH", `/payments/${encodeURIComponent(id)}`, { isVoid: true });
 
 /** Sends a captured payment back: J.P. Morgan voids no payment that was captured at once. */
-export const refund = (subject: Subject, settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest =>
-  request(settings, token, requestId, "POST", "/refunds", {
-    merchant: { merchantSoftware: merchantSoftware(settings) },
+export const refund = (subject: Subject, by: By, id: string): GatewayRequest =>
+  request(by, "POST", "/refunds", {
+    merchant: { merchantSoftware: merchantSoftware(by) },
     amount: subject.amountMinor,
     currency: subject.currency,
     paymentMethodType: { transactionReference: { transactionReferenceId: id } },
   });
 
-/** What is wrong with the settings, or null. */
+/** What is wrong with the settings beyond their forms, or null. */
 export function settingsFault({ credentials, environment }: Settings): string | null {
-  const { merchant_id: merchant, private_key: key, certificate_thumbprint: thumbprint, client_secret: secret, token_url } = credentials;
-  if (token_url && !/^https:\/\/[A-Za-z0-9.-]+(:[0-9]+)?\/[\w./~-]+$/.test(token_url.reveal())) return "token_url is not an https address";
-  if (!/^[0-9]{8,12}$/.test(merchant.reveal())) return "merchant_id is not 8 to 12 digits";
+  const { private_key: key, certificate_thumbprint: thumbprint, client_secret: secret } = credentials;
   if (secret && environment === "live")
     return "client_secret reaches the vendor's mock only; live needs private_key and certificate_thumbprint";
   if (secret && (key || thumbprint)) return "client_secret goes without private_key and certificate_thumbprint";
-  if (secret) return null;
-  if (!key || !thumbprint) return "private_key and certificate_thumbprint are needed, or client_secret for the vendor's mock";
-  if (!/^[0-9A-F]{40}$/i.test(thumbprint.reveal())) return "certificate_thumbprint is not 40 hex digits";
-  return /^-----BEGIN (RSA )?PRIVATE KEY-----[\s\S]+-----END (RSA )?PRIVATE KEY-----\s*$/.test(key.reveal())
-    ? null
-    : "private_key is not an RSA private key in PEM form";
+  return secret || (key && thumbprint) ? null : "private_key and certificate_thumbprint are needed, or client_secret for the vendor's mock";
 }

@@ -58,7 +58,7 @@ const NETWORK = [...CARD, "networkResponse"] as const;
 /** The answer to asking for a token: nothing has been paid yet, so whatever goes wrong is a refusal. */
 export function readAccessToken(answer: GatewayAnswer, clock: GatewayIo["clock"]): AccessToken | Declined {
   const read = kit.triage(answer, { effect: "nothing", read: kit.readJson });
-  if ("outcome" in read) return read.outcome === "declined" ? read : kit.declined("gateway_unavailable");
+  if (kit.isOutcome(read)) return read;
   const token = kit.textAt(read.body, "access_token");
   const seconds = Number(kit.scalarAt(read.body, "expires_in"));
   if (read.status === 200 && token && seconds > 0) return kit.accessToken(token, seconds, clock, { marginSeconds: 30 });

@@ -26,11 +26,10 @@ export const gateway = kit.defineGateway({
     deadlineMs: 75_000,
   },
   sandbox: { vendor: "acmemerchant", user: "apiuser", partner: "PayPal", password: "p&ss=word1" },
-  checkSettings: requests.settingsFault,
   documentation:
     "In PayPal Manager allow the user API transactions, and reference transactions, or stored cards cannot be charged. Telephone orders are a market segment of the account, set by Payflow's support. New test accounts have fraud filters on, which hold " +
     "payments (126): a held payment is voided and refused. Unconfirmed: how long a request id is remembered, and the life of a PNREF.",
-  refusalOf: (sum) => (sum.mode === "charge" && requests.payflowAmount(sum) === null ? "Payflow takes two decimal places only" : null),
+  refusalOf: (sum) => (sum.mode === "charge" && kit.twoPlaces(sum) === null ? "Payflow takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -41,8 +40,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: PayflowIo): Promise<Outcome> {
-  const amount = kit.unrefused(requests.payflowAmount(order));
-  return settled(order, io, await submit(order, io, () => requests.sale(order, io.settings, amount)));
+  return settled(order, io, await submit(order, io, () => requests.sale(order, io.settings)));
 }
 
 /** A processor that verifies no card has it stored unseen. */

@@ -1,13 +1,17 @@
 import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
+const PLAIN = [/^[\x20-\x21\x23-\x7e]{1,64}$/, "1 to 64 printable ASCII characters without double quotes"] as const;
+
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://pilot-payflowpro.paypal.com", live: "https://payflowpro.paypal.com" },
   credentials: {
-    vendor: kit.plainText("merchant login id, at most 64 characters, case-sensitive"),
-    user: kit.plainText("user that may use the API; the vendor again where no other user was made"),
-    partner: kit.plainText("PayPal, or the reseller's id (PayPalUK, VeriSign), case-sensitive"),
-    password: kit.secret("that user's password; he needs API transactions and reference transactions allowed in PayPal Manager"),
+    vendor: kit.plainText("merchant login id, at most 64 characters, case-sensitive", { form: PLAIN }),
+    user: kit.plainText("user that may use the API; the vendor again where no other user was made", { form: PLAIN }),
+    partner: kit.plainText("PayPal, or the reseller's id (PayPalUK, VeriSign), case-sensitive", { form: PLAIN }),
+    password: kit.secret("that user's password; he needs API transactions and reference transactions allowed in PayPal Manager", {
+      form: PLAIN,
+    }),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -50,9 +54,6 @@ const post = ({ endpoint, credentials }: Settings, requestId: string, [trxType, 
 /** ASCII, so that a length in characters is one in bytes; no double quotes, even behind a length tag. */
 const plain = (text: string, limit: number) => kit.asciiText(text.replaceAll('"', "'"), limit);
 
-/** A decimal with exactly two places; null when the currency's third place is in use. */
-export const payflowAmount = (subject: Pick<Subject, "amountMinor" | "currency">): string | null => kit.decimalAmount(subject, 2);
-
 function cardFields(order: Order): Fields {
   const holder = kit.holderOf(order, plain, { firstName: 30, lastName: 30 });
   const { zip } = kit.holderOf(
@@ -82,9 +83,9 @@ const references = (order: Order): Fields => [
 ];
 
 /** Takes the money at once. */
-export function sale(order: Order, settings: Settings, amount: string): GatewayRequest {
+export function sale(order: Order, settings: Settings): GatewayRequest {
   const sum: Fields = [
-    ["AMT", amount],
+    ["AMT", kit.unrefused(kit.twoPlaces(order))],
     ["CURRENCY", order.currency],
   ];
   return post(settings, requestIdOf(order, "pay"), ["S", ...sum, ...cardFields(order), ...references(order)]);
@@ -120,12 +121,3 @@ export const voidPayment = (subject: Subject, settings: Settings, pnref: string,
 /** Gives a settled payment back. Without an amount of its own: just what was taken, be it all or a part. */
 export const credit = (subject: Subject, settings: Settings, pnref: string, keyEnd: string): GatewayRequest =>
   post(settings, requestIdOf(subject, `credit${keyEnd}`), ["C", ["ORIGID", pnref]]);
-
-/** What is wrong with the settings, or null. */
-export function settingsFault({ credentials }: Settings): string | null {
-  for (const [name, secret] of Object.entries(credentials)) {
-    if (!/^[\x20-\x21\x23-\x7e]{1,64}$/.test(secret.reveal()))
-      return `${name} is not 1 to 64 printable ASCII characters without double quotes`;
-  }
-  return null;
-}

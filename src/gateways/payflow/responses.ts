@@ -42,7 +42,7 @@ const MISMATCH = "133";
 const VOID_REFUSED = "108";
 const KEYS_REFUSED = new Set(["1", "26", "27", "28"]);
 /** The processor verifies no card: its amount of 0.00 is "invalid". */
-export const CANNOT_VERIFY = "4";
+const CANNOT_VERIFY = "4";
 
 /**
  * `TRANSSTATE` of what an inquiry shows: to be settled, in settlement, settled, captured; a verification has nothing to settle. A void

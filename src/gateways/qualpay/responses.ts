@@ -45,7 +45,7 @@ const STATUS = kit.wordTable<"paid" | "held" | "refused" | "taken back">({
 const ID = /^[A-Za-z0-9]{16,64}$/;
 
 /** What an answer says; `partial` must be voided. */
-export type State = Approved | Declined | Unknown | { outcome: "partial"; pgId: string };
+type State = Approved | Declined | Unknown | { outcome: "partial"; pgId: string };
 
 /** The body of an answer. A refused key says so by the status; the body of a 403 is not documented. */
 function readAnswer(answer: GatewayAnswer): kit.Read<kit.JsonObject> | Declined | Unknown {

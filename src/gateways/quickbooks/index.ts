@@ -1,4 +1,4 @@
-import type { AccessToken, AttemptTrace, GatewayAnswer, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AccessToken, AttemptTrace, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -95,10 +95,7 @@ async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
 
 function refund(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
   // Only a void that was refused leads here, so that the next reversal has other keys.
-  const sending = async (): Promise<GatewayAnswer> => {
-    const answer = await send(io, (token) => requests.refund(attempt, io.settings, token, id, kit.keyEnd(attempt.notes)));
-    return kit.isOutcome(answer) ? { kind: "not sent", reason: "no access token" } : answer;
-  };
+  const sending = () => send(io, (token) => requests.refund(attempt, io.settings, token, id, kit.keyEnd(attempt.notes)));
   return kit.refundOnce(io, sending, responses.readRefund, attempt.notes);
 }
 

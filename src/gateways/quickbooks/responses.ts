@@ -98,7 +98,7 @@ function refused(body: kit.JsonObject | null, status: number): Declined | Unknow
 }
 
 /** What a charge's answer says; `excess`: money was taken that must not stay. */
-export type ChargeResponse = Approved | Declined | Unknown | { outcome: "excess"; refusal: Declined };
+type ChargeResponse = Approved | Declined | Unknown | { outcome: "excess"; refusal: Declined };
 
 export function readCharge({ body: bytes, status }: kit.Answered, { amountMinor, currency }: Subject): ChargeResponse {
   const body = kit.readJson(bytes);

@@ -49,7 +49,7 @@ const CARD_KEY = /^[A-Za-z0-9-]{1,40}$/;
 const REFUSED = new Set(["D", "E", "V"]);
 
 /** What an answer says; `partial` must be voided. */
-export type State = Approved | Declined | Unknown | { outcome: "partial"; refnum: string };
+type State = Approved | Declined | Unknown | { outcome: "partial"; refnum: string };
 
 /** The answer to a sale. Approved, declined and most errors alike come with status 200. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
