@@ -86,19 +86,11 @@ export const PROCESSOR_FIELDS = {
 };
 
 /** What a transaction's status in a report means. A status that is not here, such as `approvedReview`, is still moving. */
-const statusOf = kit.wordTable({
-  capturedPendingSettlement: "captured",
-  settledSuccessfully: "captured",
-  authorizedPendingCapture: "authorized",
-  FDSPendingReview: "held",
-  FDSAuthorizedPendingReview: "held",
-  underReview: "held",
-  declined: "refused",
-  voided: "refused",
-  expired: "refused",
-  generalError: "refused",
-  failedReview: "refused",
-  communicationError: "refused",
+const statusOf = kit.meanings({
+  captured: "capturedPendingSettlement settledSuccessfully",
+  authorized: "authorizedPendingCapture",
+  held: "FDSPendingReview FDSAuthorizedPendingReview underReview",
+  refused: "declined voided expired generalError failedReview communicationError",
 });
 
 /** Code of a transaction that was not approved. 2 is the issuer's no, 3 an error, 4 held for review (R-405). */

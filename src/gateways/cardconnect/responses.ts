@@ -123,15 +123,9 @@ const isUndecided = (body: kit.JsonObject) =>
 function stateOf(body: kit.JsonObject, subject: Subject, undecided: boolean): State {
   if (isOther(body, "orderId", orderId(subject))) return kit.unknown("a payment of another order id");
   if (undecided) return kit.unknown("the gateway had no answer from the processor, or that none from the issuer");
-  switch (field(body, "respstat") ?? "") {
-    case "A":
-      return paid(body, subject);
-    case "B":
-    case "C":
-      return refusal(body);
-    default:
-      return kit.unknown("an answer without a result");
-  }
+  const result = field(body, "respstat");
+  if (result === "A") return paid(body, subject);
+  return result === "B" || result === "C" ? refusal(body) : kit.unknown("an answer without a result");
 }
 
 const CONTRADICTION = "approved with the code of a refusal";

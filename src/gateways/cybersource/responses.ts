@@ -93,22 +93,20 @@ function readMade(body: kit.JsonObject, subject: Subject): State {
     return isHeld && id !== undefined ? { outcome: "refused", id, refusal } : refusal;
   }
   if (id === undefined) return kit.unknown("201 without the payment's id");
-  switch (status ?? "") {
-    case "AUTHORIZED":
-      return readAuthorized(body, id, subject);
-    case "PARTIAL_AUTHORIZED":
-      return { outcome: "partial", id, amountMinor: authorizedOf(body, subject) ?? subject.amountMinor };
-    case "AUTHORIZED_RISK_DECLINED":
-      return { outcome: "refused", id, refusal: refusalOf(body, "fraud_suspected") };
-    case "AUTHORIZED_PENDING_REVIEW":
-    case "PENDING_REVIEW":
-      return kit.declined("held_for_review", { processor: { cybersource_payment_id: id } });
-    case "PENDING_AUTHENTICATION":
-      return kit.declined("authentication_required", { processor: { cybersource_payment_id: id } });
-    default:
-      return kit.unknown("a status that Cybersource does not document");
-  }
+  if (status === "AUTHORIZED") return readAuthorized(body, id, subject);
+  if (status === "PARTIAL_AUTHORIZED") return { outcome: "partial", id, amountMinor: authorizedOf(body, subject) ?? subject.amountMinor };
+  if (status === "AUTHORIZED_RISK_DECLINED") return { outcome: "refused", id, refusal: refusalOf(body, "fraud_suspected") };
+  const refused = ofPending(status);
+  return refused === undefined
+    ? kit.unknown("a status that Cybersource does not document")
+    : kit.declined(refused, { processor: { cybersource_payment_id: id } });
 }
+
+/** Statuses of what waits for somebody who will not come. */
+const ofPending = kit.codeTable({
+  held_for_review: "AUTHORIZED_PENDING_REVIEW PENDING_REVIEW",
+  authentication_required: "PENDING_AUTHENTICATION",
+});
 
 const authorizedOf = (body: kit.JsonObject, { currency }: Subject): number | null =>
   kit.minorOfDecimal(kit.at(body, "orderInformation", "amountDetails", "authorizedAmount"), currency);

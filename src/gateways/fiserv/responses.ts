@@ -39,7 +39,7 @@ const ofField = kit.textTable<DeclineCode>([
   // Ours, and in order: only a second delivery of the request can be refused for them.
   [/merchantTransactionId|orderId/i, "duplicate_transaction"],
 ]);
-const ofStatus = kit.wordTable<DeclineCode>({ "401": "gateway_credentials_invalid", "403": "gateway_credentials_invalid" });
+const ofStatus = kit.codeTable({ gateway_credentials_invalid: "401 403" });
 
 const PAYMENT_ID = /^[A-Za-z0-9-]{1,64}$/;
 const TEXT_ID = /^[\x21-\x7e]{1,255}$/;
@@ -210,13 +210,7 @@ export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentStat
   return foundState(status, body, subject);
 }
 
-const ofState = kit.wordTable({
-  AUTHORIZED: "APPROVED",
-  CAPTURED: "APPROVED",
-  SETTLED: "APPROVED",
-  DECLINED: "DECLINED",
-  WAITING: "WAITING",
-});
+const ofState = kit.meanings({ APPROVED: "AUTHORIZED CAPTURED SETTLED", DECLINED: "DECLINED", WAITING: "WAITING" });
 /** What a look-up shows: the vendor keeps a payment's state, but not in every version the result of its first answer. */
 function shown(body: kit.JsonObject): kit.JsonObject {
   const result = resultOf(body) ?? ofState(kit.textAt(body, "transactionState"));

@@ -171,13 +171,7 @@ function isAsked(root: kit.XmlElement, { amountMinor, currency }: Subject): bool
   return (!amount || kit.minorOfDecimal(amount, currency) === amountMinor) && (!unit || unit === currency);
 }
 
-const ofReversal = kit.wordTable<kit.ReversalStep>({
-  OK: "done",
-  INVALID: "settled already",
-  MALFORMED: "settled already",
-  NOTAUTHED: "settled already",
-  REJECTED: "settled already",
-});
+const ofReversal = kit.meanings<kit.ReversalStep>({ done: "OK", "settled already": "INVALID MALFORMED NOTAUTHED REJECTED" });
 
 /** A void is refused once the payment is settled. A lost or undecided answer to one allows no refund: both might be taken. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {

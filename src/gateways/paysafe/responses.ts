@@ -80,20 +80,13 @@ export function stateOf(body: kit.JsonObject, subject: Subject, currency: string
     return codeIn(body) === undefined ? kit.unknown("an error without a code") : refusal(402, body);
   if (id === undefined) return kit.unknown("a payment without its id");
   const processor = { paysafe_auth_id: id };
-  switch (status ?? "") {
-    case "COMPLETED":
-      return subject.mode === "charge" ? completed(body, id, subject, currency) : kit.approved({});
-    case "RECEIVED":
-      return { outcome: "received", id };
-    case "HELD":
-      return { outcome: "held", id };
-    case "FAILED":
-      return kit.declined("card_declined", { processor });
-    case "CANCELLED":
-      return kit.declined("processing_error", { processor, reason: "the payment was cancelled" });
-    default:
-      return kit.unknown("a status that Paysafe does not document");
-  }
+  if (status === "COMPLETED") return subject.mode === "charge" ? completed(body, id, subject, currency) : kit.approved({});
+  if (status === "RECEIVED") return { outcome: "received", id };
+  if (status === "HELD") return { outcome: "held", id };
+  if (status === "FAILED") return kit.declined("card_declined", { processor });
+  return status === "CANCELLED"
+    ? kit.declined("processing_error", { processor, reason: "the payment was cancelled" })
+    : kit.unknown("a status that Paysafe does not document");
 }
 
 /** What is left of a settlement; before its batch is through nothing can be refunded, and nothing may be shown as left. */

@@ -31,13 +31,11 @@ const ofAcquirer = kit.codeTable({
   authentication_required: "1A",
 });
 /** `errordata` of 30000, an invalid field. */
-const ofField = kit.wordTable<DeclineCode>({
-  pan: "incorrect_number",
-  securitycode: "incorrect_cvc",
-  expirydate: "invalid_expiry",
-  expirymonth: "invalid_expiry",
-  expiryyear: "invalid_expiry",
-  billingpostcode: "incorrect_zip",
+const ofField = kit.codeTable({
+  incorrect_number: "pan",
+  incorrect_cvc: "securitycode",
+  invalid_expiry: "expirydate expirymonth expiryyear",
+  incorrect_zip: "billingpostcode",
 });
 const INVALID_FIELD = "30000";
 /** The account type is not enabled, or the site has no account of it. */
