@@ -63,13 +63,11 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   return kit.isOutcome(ready) ? ready : pay(order, io, ready.token, ready.payerIp);
 }
 
+const BY_KEY: kit.KeyRule = { effect: "money", judge: responses.judge, recorded: responses.isRecorded };
+
 /** Charges a token, or holds a little on a stored card. */
 async function pay(order: Order, io: Io, source: Secret | string, payerIp: string): Promise<Outcome> {
-  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings, source, payerIp), {
-    effect: "money",
-    judge: responses.judge,
-    recorded: responses.isRecorded,
-  });
+  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings, source, payerIp), BY_KEY);
   if (kit.isOutcome(answer)) return answer;
   const state = await follow(order, io, responses.readCharge(answer, order));
   // What a duplicate names is the first one, which stands: it is looked up.
@@ -119,7 +117,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const ready = await prepared(order, io);
   if (kit.isOutcome(ready)) return ready;
   const create = () => requests.createCustomer(order, io.settings, ready.token);
-  const answer = await kit.sendWithKey(io, create, { effect: "money", judge: responses.judge, recorded: responses.isRecorded });
+  const answer = await kit.sendWithKey(io, create, BY_KEY);
   const stored = kit.isOutcome(answer) ? answer : responses.readCustomer(answer);
   if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.LOST_STORE;
   await io.note({ ...stored });

@@ -37,7 +37,7 @@ export const gateway = kit.defineGateway({
       const { answer, final } = await kit.sendUntilFinal(io, () =>
         attempt.mode === "charge" ? requests.refund(attempt, io.settings, charge) : requests.deleteCustomer(io.settings, customer),
       );
-      if (attempt.mode === "tokenize") return final && responses.isRemoved(answer);
+      if (attempt.mode === "tokenize") return final && answer !== null && kit.isGone(answer);
       if (final && responses.isSentBack(answer)) return true;
       if (answer !== null) await kit.nextKey(io, attempt.notes);
       return false;
@@ -45,10 +45,10 @@ export const gateway = kit.defineGateway({
 });
 
 /** Refusals of a card are kept under the idempotency key like successes, and tell what became of a first try. */
-const RECORDED = ({ status }: { status: number }) => status === 200 || status === 402;
+const BY_KEY: kit.KeyRule = { effect: "money", recorded: ({ status }) => status === 200 || status === 402 };
 
 async function charge(order: Order, io: Shift4Io): Promise<Outcome> {
-  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings), { effect: "money", recorded: RECORDED });
+  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings), BY_KEY);
   return kit.isOutcome(answer) ? answer : follow(order, io, responses.readCharge(answer, order));
 }
 
@@ -56,28 +56,21 @@ async function charge(order: Order, io: Shift4Io): Promise<Outcome> {
 async function follow(subject: Subject, io: Shift4Io, first: ChargeState): Promise<Outcome> {
   if (first.outcome !== "pending") return first;
   await io.note({ charge: first.id });
-  const state = await kit.poll(
-    io,
-    async () => {
-      const answer = await io.send(requests.readCharge(io.settings, first.id));
-      const read = answer.kind === "answered" && answer.status === 200 ? responses.readCharge(answer, subject) : first;
-      return read.outcome === "pending" ? undefined : read;
-    },
-    POLL_MS,
-  );
-  return state ?? kit.unknown("Shift4 is still processing the payment");
+  const read = async () => {
+    const answer = await kit.ask(io, requests.readCharge(io.settings, first.id));
+    const state = answer?.status === 200 ? responses.readCharge(answer, subject) : first;
+    return state.outcome === "pending" ? undefined : state;
+  };
+  return (await kit.poll(io, read, POLL_MS)) ?? kit.unknown("Shift4 is still processing the payment");
 }
 
 async function tokenize(order: Order, io: Shift4Io): Promise<Outcome> {
-  const created = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings), { effect: "money", recorded: RECORDED });
+  const created = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings), BY_KEY);
   const stored = kit.isOutcome(created) ? created : responses.readCustomer(created);
   if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.LOST_STORE;
   await io.note(stored);
   if (!io.settings.options.verify) return kept(stored);
-  const answer = await kit.sendWithKey(io, () => requests.hold(order, io.settings, stored.customer, stored.card), {
-    effect: "money",
-    recorded: RECORDED,
-  });
+  const answer = await kit.sendWithKey(io, () => requests.hold(order, io.settings, stored), BY_KEY);
   const held = kit.isOutcome(answer) ? answer : await follow(order, io, responses.readCharge(answer, order));
   return verified(order, io, held, stored);
 }
@@ -86,7 +79,7 @@ async function tokenize(order: Order, io: Shift4Io): Promise<Outcome> {
 async function verified(subject: Subject, io: Shift4Io, held: Outcome, stored: { customer: string; card: string }): Promise<Outcome> {
   if (held.outcome === "unknown") return held;
   if (held.outcome === "declined")
-    return kit.refusedCard(held, responses.isRemoved(await kit.ask(io, requests.deleteCustomer(io.settings, stored.customer))));
+    return kit.refusedCard(held, await kit.isDone(io, requests.deleteCustomer(io.settings, stored.customer), kit.isGone));
   const released = held.capture === "captured" || (await isReleased(subject, io, held.processor["shift4_charge_id"] ?? ""));
   return kept(stored, released ? undefined : "the card is stored; the hold that verified it was not released and will lapse");
 }

@@ -88,7 +88,7 @@ export const createCustomer = (order: Order, settings: Settings): GatewayRequest
   });
 
 /** Asks the issuer about a stored card by a hold that `release` gives back. */
-export const hold = (order: Order, settings: Settings, customer: string, cardId: string): GatewayRequest =>
+export const hold = (order: Order, settings: Settings, { customer, card: cardId }: { customer: string; card: string }): GatewayRequest =>
   post(settings, order, "hold", "/charges", {
     amount: VERIFICATION_MINOR,
     currency: order.currency,

@@ -98,9 +98,6 @@ const isSuccessful = (refund: kit.JsonObject | null): boolean => kit.textAt(refu
 /** Whether a refund was made, or a hold released: one may be at work, or fail. */
 export const isSentBack = (answer: kit.Answered | null): boolean => answer?.status === 200 && isSuccessful(kit.readJson(answer.body));
 
-/** Whether a customer was removed, or is not there any more. */
-export const isRemoved = (answer: kit.Answered | null): boolean => answer !== null && kit.isGone(answer);
-
 function declineOf(code: string | undefined, issuer: string | undefined): DeclineCode {
   const known = codeOf(code) ?? "card_declined";
   return code === undefined || code === "card_declined" ? (ofIssuer(issuer) ?? known) : known;

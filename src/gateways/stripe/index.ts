@@ -72,9 +72,8 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   await io.note({ payment_method: paymentMethod, customer });
   const outcome = await confirm(order, io, "setup_intent", () => requests.createSetupIntent(order, io.settings, customer, paymentMethod));
   if (outcome.outcome !== "declined") return outcome;
-  const removal = await kit.ask(io, requests.deleteCustomer(order, io.settings, customer));
-  const isLeft = removal === null || !kit.isGone(removal);
-  return isLeft ? { reason: "a customer without a card is left at Stripe: it could not be removed", ...outcome } : outcome;
+  const isRemoved = await kit.isDone(io, requests.deleteCustomer(order, io.settings, customer), kit.isGone);
+  return isRemoved ? outcome : { reason: "a customer without a card is left at Stripe: it could not be removed", ...outcome };
 }
 
 async function makePaymentMethod(order: Order, io: Io): Promise<string | Declined> {
@@ -102,10 +101,10 @@ async function follow(subject: Subject, io: Io, intent: Intent, first: IntentSta
   const state = first.outcome === "processing" ? await kit.poll(io, () => reread(subject, io, intent, first.id), POLL_MS) : first;
   if (state === null) return kit.unknown("Stripe is still processing the payment");
   if (state.outcome !== "waiting") return state;
-  const cancelled = responses.isCancelled(
-    await kit.ask(io, requests.cancelIntent(subject, io.settings, intent, state.id, io.random.uuid())),
-  );
-  return cancelled || !state.mayMove ? state.refusal : kit.unknown("an intent that waits could not be cancelled");
+  const cancel = requests.cancelIntent(subject, io.settings, intent, state.id, io.random.uuid());
+  return (await kit.isDone(io, cancel, responses.isCancelled)) || !state.mayMove
+    ? state.refusal
+    : kit.unknown("an intent that waits could not be cancelled");
 }
 
 /** An intent's state by now; undefined while it is still at work, or cannot be read. */

@@ -144,8 +144,8 @@ export function readIntentObject(intent: kit.JsonObject, kind: Intent, subject: 
 }
 
 /** Whether an intent was cancelled, by this request or an earlier one. */
-export const isCancelled = (answer: kit.Answered | null): boolean =>
-  answer?.status === 200 && kit.textAt(kit.readJson(answer.body), "status") === "canceled";
+export const isCancelled = ({ status, body }: kit.Answered): boolean =>
+  status === 200 && kit.textAt(kit.readJson(body), "status") === "canceled";
 
 /** Whether a refund was made or is on its way, a hold was cancelled, or a customer deleted; what was refunded before is back as well. */
 export function isReversed(answer: kit.Answered, mode: Subject["mode"]): boolean {
