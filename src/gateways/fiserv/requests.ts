@@ -57,16 +57,8 @@ function baseOf({ endpoint, side, environment, credentials: { region } }: Settin
   return isEmea ? side.emea + EMEA_PATH[environment] : endpoint + PATH;
 }
 
-const storeOf = ({
-  settings: {
-    credentials: { store_id: store },
-  },
-}: Signer) => (store ? { storeId: store.reveal() } : {});
-const storeQuery = ({
-  settings: {
-    credentials: { store_id: store },
-  },
-}: Signer) => (store ? `?storeId=${store.reveal()}` : "");
+const storeOf = ({ settings: { credentials } }: Signer) => ({ storeId: credentials.store_id?.reveal() });
+const storeQuery = ({ settings: { credentials } }: Signer) => (credentials.store_id ? `?storeId=${credentials.store_id.reveal()}` : "");
 
 const paymentCard = ({ card }: Order): kit.JsonBody => ({
   number: card.number,

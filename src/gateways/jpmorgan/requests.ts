@@ -115,13 +115,9 @@ function request({ settings, token: { token }, requestId }: By, method: GatewayR
   return kit.request(method, url, headers, body === undefined ? undefined : kit.jsonBody(body), READ_TIMEOUT_MS);
 }
 
-const merchantSoftware = ({
-  settings: {
-    credentials: { company_name: company, product_name: product },
-  },
-}: By): kit.JsonBody => ({
-  companyName: company?.reveal() ?? "Voicetill",
-  productName: product?.reveal() ?? "Payment Sessions",
+const merchantSoftware = ({ settings: { credentials } }: By): kit.JsonBody => ({
+  companyName: credentials.company_name?.reveal() ?? "Voicetill",
+  productName: credentials.product_name?.reveal() ?? "Payment Sessions",
   version: "1.0",
 });
 

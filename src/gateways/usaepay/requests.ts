@@ -36,12 +36,8 @@ export const isTaken = ({ currency }: Pick<Subject, "currency">): boolean => LIS
 export const LARGEST = 99_999;
 
 /** Basic authentication whose password is a hash over key, seed and PIN: another one with each request. */
-function authorization({
-  settings: {
-    credentials: { api_key, api_pin },
-  },
-  random,
-}: Signer) {
+function authorization({ settings: { credentials }, random }: Signer) {
+  const { api_key, api_pin } = credentials;
   const seed = random.uuid().replaceAll("-", "").slice(0, 16);
   return { Authorization: kit.basicAuth(api_key, `s2/${seed}/${kit.hash("sha256", [api_key, seed, api_pin], "hex")}`) };
 }
