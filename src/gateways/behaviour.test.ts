@@ -8,8 +8,9 @@ import { startSimulators } from "#simulators/index.ts";
 import type { Simulators } from "#simulators/index.ts";
 import type { Gateway, GatewayAnswer, GatewayIo, GatewayRequest, GatewaySettings, LookUpResult, Order, Outcome } from "./contract.ts";
 import { GATEWAYS_BUILT } from "./registry.ts";
-import { behaviours, cardOf, orderOf, settingsOf, testIo, traceOf, inMode } from "./testing.ts";
-import type { Behaviour, LedgerEntry, SimulatedVendor, TestIo } from "./testing.ts";
+import type { JsonObject } from "./kit/index.ts";
+import { behaviours, cardOf, orderOf, settingsOf, testIo, traceOf, inMode, wrongSettings } from "./testing.ts";
+import type { Column, LedgerEntry, SimulatedVendor, TestIo } from "./testing.ts";
 
 /**
  * One table for every gateway, over real sockets, against simulators that were written from the vendors' sheets. What is
@@ -95,8 +96,12 @@ async function taken(gateway: GatewayName, order: Order): Promise<LedgerEntry[]>
 }
 
 function vendorOf(name: GatewayName): SimulatedVendor {
+  const post: SimulatedVendor["post"] = async (path, headers, body) =>
+    (await fetch(`${simulators.url}/${name}${path}`, { method: "POST", headers, body })).text();
   return {
-    post: async (path, headers, body) => (await fetch(`${simulators.url}/${name}${path}`, { method: "POST", headers, body })).text(),
+    post,
+    postJson: async (path, headers, body) =>
+      JSON.parse(await post(path, { "Content-Type": "application/json", ...headers }, JSON.stringify(body))) as JsonObject,
     ledger: () => ledger(name),
   };
 }
@@ -127,7 +132,7 @@ const CONTRADICTING = [302, 400, 401, 402, 403, 404, 422];
 const AT_A_TIME = 8;
 
 describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () => {
-  for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Behaviour][]) {
+  for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, Column][]) {
     const gateway = GATEWAYS_BUILT[name]!;
     describe(name, { concurrency: 1 }, () => {
       for (const mode of ["charge", "tokenize"] as const) {
@@ -182,7 +187,7 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
 
           test("wrong credentials are told apart from a decline (R-417)", async () => {
             const io = openIo(gateway);
-            const outcome = await gateway[mode](newOrder(mode), openIo(gateway, column.wrongCredentials(io.settings)));
+            const outcome = await gateway[mode](newOrder(mode), openIo(gateway, wrongSettings(io.settings, column)));
             assert.deepEqual(summary(outcome), { outcome: "declined", code: column.refusedCredentials });
           });
 
@@ -514,9 +519,11 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
   }
 });
 
-test("every gateway that is built accepts its simulator's settings, under its own name", () => {
+test("every gateway that is built accepts its simulator's settings, under its own name, and has the verbs that it declares", () => {
   for (const [name, gateway] of Object.entries(GATEWAYS_BUILT)) {
     assert.equal(gateway.name, name);
+    const { lookUp, voidBy } = gateway.capabilities;
+    assert.deepEqual([gateway.lookUp === undefined, gateway.void === undefined], [lookUp === "none", voidBy === "none"], name);
     assert.equal(gateway.checkSettings(settingsOf(gateway, { endpoint: `${simulators.url}/${name}` })), null);
   }
 });

@@ -12,9 +12,9 @@ import type {
   Order,
   ProcessorFields,
 } from "./contract.ts";
-import { resolveSettings } from "./kit/index.ts";
+import { resolveSettings, sandboxSecrets } from "./kit/index.ts";
 import { GATEWAYS_BUILT } from "./registry.ts";
-import type { SettingsDescription, SettingsOf } from "./kit/index.ts";
+import type { JsonObject, SettingsDescription, SettingsOf } from "./kit/index.ts";
 
 /** For tests: cards, orders, what a gateway is expected to do, and a GatewayIo whose pauses pass at once. */
 
@@ -24,10 +24,12 @@ export interface Behaviour {
   specFields: Record<Mode, string>;
   /** The path of the request that takes the money or stores the card. */
   path: Record<Mode, string>;
-  wrongCredentials: (settings: GatewaySettings) => Partial<GatewaySettings>;
-  refusedCredentials: string;
-  /** What a lost answer ends in, and whether the look-up had to be asked. */
-  lost: ByMode<{ outcome: string; code?: string }>;
+  /** A credential, or more, that the simulator refuses in the place of its own. */
+  wrong: Readonly<Record<string, string>>;
+  /** The code of that refusal; gateway_credentials_invalid when absent. */
+  refusedCredentials?: string;
+  /** What a lost answer ends in, once it was looked up where it has to be; approved when absent. */
+  lost?: ByMode<{ outcome: string; code?: string }>;
   /** What the card ends in whose answer is never sent, however often it is asked for; `lost` when absent. */
   neverAnswered?: ByMode<{ outcome: string; code?: string }>;
   /** What the vendor is told of the attempt's reference; the whole of it when absent. */
@@ -63,17 +65,24 @@ export function inMode<T extends object | string>(expected: ByMode<T>, mode: Mod
   return typeof expected === "object" && "charge" in expected ? expected[mode] : expected;
 }
 
+/** What most of them do. */
+const USUAL = { refusedCredentials: "gateway_credentials_invalid", lost: { outcome: "approved" } } satisfies Partial<Behaviour>;
+/** The expectations with what is usual filled in. */
+export type Column = Behaviour & Required<Pick<Behaviour, keyof typeof USUAL>>;
+
 /** The expectations of every gateway that is built; a folder without them is a fault of its own. */
-export async function behaviours(): Promise<Partial<Record<GatewayName, Behaviour>>> {
+export async function behaviours(): Promise<Partial<Record<GatewayName, Column>>> {
   const names = Object.keys(GATEWAYS_BUILT) as GatewayName[];
   const modules = names.map((name) => import(new URL(`${name}/behaviour.ts`, import.meta.url).href) as Promise<{ behaviour: Behaviour }>);
-  return Object.fromEntries((await Promise.all(modules)).map(({ behaviour }, index) => [names[index], behaviour]));
+  return Object.fromEntries((await Promise.all(modules)).map(({ behaviour }, index) => [names[index], { ...USUAL, ...behaviour }]));
 }
 
 /** The gateway's simulator as its merchant sees it. */
 export interface SimulatedVendor {
   /** POST to a path of the simulator; resolves the body of the response. */
   post(path: string, headers: Record<string, string>, body: string): Promise<string>;
+  /** The same in JSON, both ways. */
+  postJson(path: string, headers: Record<string, string>, body: object): Promise<JsonObject>;
   ledger(): Promise<LedgerEntry[]>;
 }
 
@@ -134,6 +143,11 @@ export function settingsOf(gateway: Gateway, changes: Partial<GatewaySettings> =
   const endpoint = changes.endpoint ?? gateway.hosts.test;
   const options = Object.fromEntries(gateway.optionFields.map((field) => [field.name, field.default]));
   return { environment: "test", credentials: gateway.sandboxCredentials(endpoint), options, endpoint, version: 1, ...changes };
+}
+
+/** Settings with a credential that the gateway's simulator refuses. */
+export function wrongSettings(settings: GatewaySettings, { wrong }: Behaviour): GatewaySettings {
+  return { ...settings, credentials: { ...settings.credentials, ...sandboxSecrets(wrong) } };
 }
 
 /** The same as an adapter's request half gets them. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { GATEWAYS_BUILT } from "#src/gateways/index.ts";
 import type { GatewaySettings } from "#src/gateways/index.ts";
-import { behaviours, settingsOf } from "#src/gateways/testing.ts";
+import { behaviours, settingsOf, wrongSettings } from "#src/gateways/testing.ts";
 import { systemClock } from "#src/kernel/clock.ts";
 import type { GatewayName } from "#src/kernel/payment.ts";
 import { systemRandom } from "#src/kernel/random.ts";
@@ -59,7 +59,7 @@ for (const [name, column] of Object.entries(COLUMNS) as [GatewayName, (typeof CO
     });
 
     test("wrong ones are refused", async () => {
-      const wrong = { ...settings(), ...column.wrongCredentials(settings()) };
+      const wrong = wrongSettings(settings(), column);
       assert.equal((await check(name, wrong)).result, canBeAsked ? "refused" : "cannot be asked");
     });
 

@@ -1,4 +1,3 @@
-import { Secret } from "#src/kernel/secret.ts";
 import type { Behaviour } from "../testing.ts";
 import { gateway } from "./index.ts";
 import { shopperReference } from "./requests.ts";
@@ -6,15 +5,13 @@ import { shopperReference } from "./requests.ts";
 export const behaviour: Behaviour = {
   specFields: { charge: "adyen_psp_reference", tokenize: "adyen_psp_reference adyen_stored_payment_method_id" },
   path: { charge: "/v72/payments", tokenize: "/v72/payments" },
-  wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, api_key: new Secret("AQEwrong+KEY") } }),
-  refusedCredentials: "gateway_credentials_invalid",
-  lost: { outcome: "approved" },
+  wrong: { api_key: "AQEwrong+KEY" },
   neverActed: { outcome: "approved" },
   voidsUnseen: { charge: true, tokenize: false },
   async chargeStored({ adyen_stored_payment_method_id: storedPaymentMethodId = "" }, order, vendor) {
     const key = gateway.sandboxCredentials("")["api_key"]?.reveal() ?? "";
-    const headers = { "X-API-Key": key, "Content-Type": "application/json", "Idempotency-Key": `later-${order.sessionId}` };
-    const body = JSON.stringify({
+    const headers = { "X-API-Key": key, "Idempotency-Key": `later-${order.sessionId}` };
+    const later = await vendor.postJson("/v72/payments", headers, {
       amount: { currency: "USD", value: 2500 },
       merchantAccount: "YourCompanyECOM",
       reference: `later-${order.sessionId}`,
@@ -24,6 +21,6 @@ export const behaviour: Behaviour = {
       recurringProcessingModel: "UnscheduledCardOnFile",
       returnUrl: "https://example.com/none",
     });
-    return (JSON.parse(await vendor.post("/v72/payments", headers, body)) as { resultCode: string }).resultCode === "Authorised";
+    return later["resultCode"] === "Authorised";
   },
 };

@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AttemptTrace, GatewayRequest, Order, Outcome, Subject, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -24,11 +24,7 @@ export const gateway = kit.defineGateway({
     voidBy: "vendor id",
     absenceIsProofAfterMs: 60_000,
     token: "a stored payment method; a later charge also names its shopperReference, sess- and the session's id",
-    processorFields: {
-      charge: ["adyen_psp_reference"],
-      tokenize: ["adyen_psp_reference", "adyen_stored_payment_method_id"],
-      transactionId: "adyen_psp_reference",
-    },
+    processorFields: { charge: "adyen_psp_reference", tokenize: "adyen_psp_reference adyen_stored_payment_method_id" },
   },
   sandbox: {
     api_key: "AQEsimulatorsKey+AbCdEfGhIjKlMnOpQrStUvWxYz/aBcDeFgHiJkLmNoPqRsTuVwXyZ=-SIMULATORexampleKEYofTHEsheet.example=",
@@ -105,7 +101,7 @@ async function listedId(order: Order, io: Io): Promise<string | undefined> {
 const accountOf = ({ notes }: AttemptTrace, { settings }: Io): string =>
   notes["merchant_account"] ?? settings.credentials.merchant_account.reveal();
 
-async function isReversed(subject: requests.Subject, io: Io, account: string, pspReference: string): Promise<boolean> {
+async function isReversed(subject: Subject, io: Io, account: string, pspReference: string): Promise<boolean> {
   const { answer } = await kit.sendUntilFinal(io, () => requests.reverse(subject, io.settings, account, pspReference), responses.judge);
   return answer !== null && responses.isReceived(answer);
 }
@@ -129,8 +125,8 @@ async function removeStored(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
   const ids = responses.readStored(await io.send(requests.listStored(attempt, io.settings, account)));
   if (ids === null) return kit.unknown("what there is to remove is not known");
   for (const id of ids) {
-    const answer = await io.send(requests.deleteStored(attempt, io.settings, account, id));
-    if (answer.kind !== "answered" || !kit.isGone(answer)) return kit.unknown("the stored card could not be removed");
+    if (!(await kit.isDone(io, requests.deleteStored(attempt, io.settings, account, id), kit.isGone)))
+      return kit.unknown("the stored card could not be removed");
   }
   return { outcome: ids.length > 0 ? "voided" : "nothing to void" };
 }

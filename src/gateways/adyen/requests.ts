@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 export const SETTINGS = kit.describeSettings({
@@ -25,7 +25,7 @@ export const SETTINGS = kit.describeSettings({
     no_3d_secure: kit.flag(false, "widget: ask Adyen for no 3-D Secure, where the merchant may do so; a call never has one"),
   },
 });
-export type Settings = kit.SettingsOf<typeof SETTINGS>;
+type Settings = kit.SettingsOf<typeof SETTINGS>;
 
 /** v71 has the same paths for all that is used here. */
 const VERSION = "v72";
@@ -37,9 +37,6 @@ const decimalsOf = kit.wordTable({ CLP: 2, CVE: 0, IDR: 0, ISK: 2 });
 
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
 type Step = "payment" | "reversal" | "cancel";
-
-/** Which attempt a request belongs to. */
-export type Subject = Pick<AttemptTrace, "sessionId" | "reference" | "mode" | "amountMinor" | "currency">;
 
 const addressOf = ({ endpoint, environment }: Settings, path: string) =>
   `${endpoint}${environment === "live" ? "/checkout" : ""}/${VERSION}${path}`;
@@ -131,7 +128,5 @@ const ofShopper = (subject: Subject, account: string) =>
 export const listStored = (subject: Subject, settings: Settings, account: string): GatewayRequest =>
   kit.get(addressOf(settings, `/storedPaymentMethods?${ofShopper(subject, account)}`), keyOf(settings), REQUEST_TIMEOUT_MS);
 
-export const deleteStored = (subject: Subject, settings: Settings, account: string, id: string): GatewayRequest => ({
-  ...kit.get(addressOf(settings, `/storedPaymentMethods/${id}?${ofShopper(subject, account)}`), keyOf(settings), REQUEST_TIMEOUT_MS),
-  method: "DELETE",
-});
+export const deleteStored = (subject: Subject, settings: Settings, account: string, id: string): GatewayRequest =>
+  kit.remove(addressOf(settings, `/storedPaymentMethods/${id}?${ofShopper(subject, account)}`), keyOf(settings), REQUEST_TIMEOUT_MS);

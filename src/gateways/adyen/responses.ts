@@ -1,8 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { amountOf } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
 /** `refusalReasonCode`, and for answers without it the vendor's name of the same (`refusalReason`), its blanks as underscores. */
 const ofRefusal = kit.codeTable({
@@ -166,6 +165,5 @@ export function readStored(answer: GatewayAnswer): string[] | null {
 }
 
 /** A reversal is received; what then comes of it only a webhook tells. */
-export function isReceived(answer: GatewayAnswer): boolean {
-  return answer.kind === "answered" && answer.status === 201 && kit.textAt(kit.readJson(answer.body), "status") === "received";
-}
+export const isReceived = (answer: GatewayAnswer): boolean =>
+  answer.kind === "answered" && answer.status === 201 && kit.textAt(kit.readJson(answer.body), "status") === "received";

@@ -1,4 +1,3 @@
-import { Secret } from "#src/kernel/secret.ts";
 import { shortReference } from "../kit/index.ts";
 import type { Behaviour } from "../testing.ts";
 
@@ -12,10 +11,8 @@ export const behaviour: Behaviour = {
     charge: "/xml/v1/request.api/createTransactionRequest",
     tokenize: "/xml/v1/request.api/createCustomerProfileRequest",
   },
-  wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, transaction_key: new Secret("wrongKey00000001") } }),
-  refusedCredentials: "gateway_credentials_invalid",
+  wrong: { transaction_key: "wrongKey00000001" },
   lostRefundStaysUnknown: true,
-  lost: { outcome: "approved" },
   told: ({ reference }) => shortReference(reference, 20),
   folded: { tokenize: { insufficient_funds: "card_declined" } },
   neverActed: { outcome: "absent" },

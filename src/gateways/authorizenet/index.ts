@@ -14,8 +14,6 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     // A request may run for a minute, and a new transaction may take another to show in the reports.
     absenceIsProofAfterMs: 180_000,
     authorizeOnly: true,
@@ -33,23 +31,16 @@ export const gateway = kit.defineGateway({
     "from 5 to B mean (they are passed on). " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   sandbox: { api_login_id: "simulator1", transaction_key: "simulatorKey0001" },
-  refusalOf: (sum) =>
-    sum.mode === "charge" && requests.authnetAmount(sum) === null ? "Authorize.Net takes two decimal places only" : null,
+  refusalOf: (sum) => (sum.mode === "charge" && kit.twoPlaces(sum) === null ? "Authorize.Net takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
   void: async (attempt, io) =>
-    kit.reversal(
-      await lookUp(attempt, io),
-      ({ processor: { authnet_transaction_id: id = "", authnet_customer_profile_id: profile = "" } }) =>
-        attempt.mode === "charge"
-          ? takeBack(attempt, io, id)
-          : untilAnswered(
-              io,
-              () => requests.deleteCustomerProfile(attempt, io.settings, profile),
-              (answer) => responses.isDeleted(answer, attempt),
-            ),
-    ),
+    kit.reversal(await lookUp(attempt, io), ({ processor }) => {
+      const { authnet_transaction_id: id = "", authnet_customer_profile_id: profile = "" } = processor;
+      if (attempt.mode === "charge") return takeBack(attempt, io, id);
+      return untilAnswered(attempt, io, () => requests.deleteCustomerProfile(attempt, io.settings, profile), responses.isDeleted);
+    }),
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
@@ -73,8 +64,7 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const { settings } = io;
   if (attempt.mode === "tokenize")
     return responses.readCustomerProfile(await io.send(requests.getCustomerProfile(attempt, settings)), attempt);
-  const unsettled = await listed(attempt, io, (page) => requests.listUnsettled(attempt, settings, page));
-  const found = await readListed(unsettled, attempt, io);
+  const found = await readListed(await listed(attempt, io), attempt, io);
   return found.outcome === "absent" ? readListed(await settled(attempt, io), attempt, io) : found;
 }
 
@@ -98,11 +88,11 @@ async function settled(attempt: AttemptTrace, io: Io): Promise<responses.Listed[
   const [from, to] = [attempt.startedAtMs - kit.CLOCKS_APART_MS, io.clock.now() + 1000];
   const dated = responses.readBatches(await io.send(requests.listBatches(attempt, io.settings, from, to)), attempt);
   // The vendor's clock may be ahead: what it settled just now is in the last day's.
-  const latest = responses.readBatches(await io.send(requests.listLatestBatches(attempt, io.settings)), attempt);
+  const latest = responses.readBatches(await io.send(requests.listBatches(attempt, io.settings)), attempt);
   if (dated === null || latest === null) return null;
   const found: responses.Listed[] = [];
   for (const batch of new Set([...dated, ...latest])) {
-    const mine = await listed(attempt, io, (page) => requests.listBatch(attempt, io.settings, batch, page));
+    const mine = await listed(attempt, io, batch);
     if (mine === null) return null;
     found.push(...mine);
   }
@@ -110,16 +100,14 @@ async function settled(attempt: AttemptTrace, io: Io): Promise<responses.Listed[
 }
 
 /** The attempt's own transactions of a list, newest first; null when it could not be read to the attempt's begin. */
-const listed = (attempt: AttemptTrace, io: Io, build: (page: number) => GatewayRequest) =>
-  kit.allPages(1, async (page) => responses.readList(await io.send(build(page)), attempt, attempt.startedAtMs - kit.CLOCKS_APART_MS, page));
+const listed = (attempt: AttemptTrace, io: Io, batch?: string) =>
+  kit.allPages(1, async (page) =>
+    responses.readList(await io.send(requests.listTransactions(attempt, io.settings, page, batch)), attempt, page),
+  );
 
 /** Voids a transaction; false when it is not known to be void. */
 const voided = (subject: Subject, io: Io, transId: string) =>
-  untilAnswered(
-    io,
-    () => requests.voidTransaction(subject, io.settings, transId),
-    (answer) => responses.isReversed(answer, subject),
-  );
+  untilAnswered(subject, io, () => requests.voidTransaction(subject, io.settings, transId), responses.isReversed);
 
 /**
  * What is settled is refunded, which takes the end of the card's number. A refund that is refused is not known to be made: the
@@ -135,7 +123,7 @@ async function takeBack(attempt: AttemptTrace, io: Io, transId: string): Promise
 }
 
 /** A void or deletion that is repeated does no harm, so it is tried until the vendor says something. */
-async function untilAnswered(io: Io, build: () => GatewayRequest, isDone: (answer: kit.Answered) => boolean): Promise<boolean> {
+async function untilAnswered(subject: Subject, io: Io, build: () => GatewayRequest, isDone: typeof responses.isDeleted): Promise<boolean> {
   const { answer } = await kit.sendUntilFinal(io, build, ({ status }) => (status === 200 ? "final" : "perhaps done"));
-  return answer !== null && isDone(answer);
+  return answer !== null && isDone(answer, subject);
 }

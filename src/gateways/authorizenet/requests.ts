@@ -78,9 +78,6 @@ const TRANSACTION_SETTINGS = {
   ],
 };
 
-/** Major units with two places; null when the currency's third one is in use. */
-export const authnetAmount = (subject: Pick<Subject, "amountMinor" | "currency">) => kit.decimalAmount(subject, 2);
-
 /** Whether the project takes money or holds it (docs/interface.md, States and transitions). */
 export const captureOf = ({ options }: Settings): Approved["capture"] => (options.capture === "authorize_only" ? "authorized" : "captured");
 
@@ -88,7 +85,7 @@ export const captureOf = ({ options }: Settings): Approved["capture"] => (option
 export function createTransaction(order: Order, settings: Settings): GatewayRequest {
   const transactionRequest = {
     transactionType: captureOf(settings) === "authorized" ? "authOnlyTransaction" : "authCaptureTransaction",
-    amount: kit.unrefused(authnetAmount(order)),
+    amount: kit.unrefused(kit.twoPlaces(order)),
     currencyCode: order.currency,
     payment: payment(order),
     order: { invoiceNumber: nameOf(order), description: text(order.description, 255) },
@@ -127,7 +124,7 @@ export const refundTransaction = (subject: Subject, settings: Settings, refTrans
   call(settings, subject, "createTransactionRequest", {
     transactionRequest: {
       transactionType: "refundTransaction",
-      amount: kit.unrefused(authnetAmount(subject)),
+      amount: kit.unrefused(kit.twoPlaces(subject)),
       payment: { creditCard: { cardNumber: lastFour, expirationDate: "XXXX" } },
       refTransId,
     },
@@ -136,28 +133,17 @@ export const refundTransaction = (subject: Subject, settings: Settings, refTrans
 export const getTransactionDetails = (subject: Subject, settings: Settings, transId: string) =>
   call(settings, subject, "getTransactionDetailsRequest", { transId });
 
-const list = (method: string, subject: Subject, settings: Settings, page: number, members: Record<string, string> = {}) => {
-  const order = { sorting: { orderBy: "submitTimeUTC", orderDescending: true }, paging: { limit: String(PAGE), offset: String(page) } };
-  return { ...call(settings, subject, method, { ...members, ...order }), maxBytes: REPORT_BYTES };
-};
+const report = (request: GatewayRequest): GatewayRequest => ({ ...request, maxBytes: REPORT_BYTES });
 
-/** One page, from 1, newest first, of what is not settled; refused payments are among them. */
-export const listUnsettled = (subject: Subject, settings: Settings, page: number) =>
-  list("getUnsettledTransactionListRequest", subject, settings, page);
-
-/** One page of a settled batch, newest first. */
-export const listBatch = (subject: Subject, settings: Settings, batchId: string, page: number) =>
-  list("getTransactionListRequest", subject, settings, page, { batchId });
-
-/** Batches that were settled between two moments, ms since the epoch. */
-export function listBatches(subject: Subject, settings: Settings, fromMs: number, toMs: number): GatewayRequest {
-  const time = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
-  const members = { firstSettlementDate: time(fromMs), lastSettlementDate: time(toMs) };
-  return { ...call(settings, subject, "getSettledBatchListRequest", members), maxBytes: REPORT_BYTES };
+/** One page, from 1, newest first, of a settled batch, or of what is not settled; refused payments are among them. */
+export function listTransactions(subject: Subject, settings: Settings, page: number, batchId?: string): GatewayRequest {
+  const method = batchId === undefined ? "getUnsettledTransactionListRequest" : "getTransactionListRequest";
+  const sorting = { orderBy: "submitTimeUTC", orderDescending: true };
+  return report(call(settings, subject, method, { batchId, sorting, paging: { limit: String(PAGE), offset: String(page) } }));
 }
 
-/** Batches of the last 24 hours by the vendor's own clock: what it takes no dates for. */
-export const listLatestBatches = (subject: Subject, settings: Settings): GatewayRequest => ({
-  ...call(settings, subject, "getSettledBatchListRequest", {}),
-  maxBytes: REPORT_BYTES,
-});
+/** Batches that were settled between two moments, ms since the epoch; without these of the last 24 hours by the vendor's own clock. */
+export function listBatches(subject: Subject, settings: Settings, ...between: number[]): GatewayRequest {
+  const [firstSettlementDate, lastSettlementDate] = between.map((ms) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z"));
+  return report(call(settings, subject, "getSettledBatchListRequest", { firstSettlementDate, lastSettlementDate }));
+}

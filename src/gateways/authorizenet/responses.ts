@@ -1,6 +1,6 @@
 import type { JsonValue } from "#src/kernel/json.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, ProcessorFields, Subject, Unknown } from "../contract.ts";
+import type { Approved, AttemptTrace, Declined, GatewayAnswer, LookUpResult, ProcessorFields, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { PAGE, nameOf } from "./requests.ts";
 
@@ -61,24 +61,23 @@ const codeOfWords = kit.textTable([
   [/card code is invalid/i, "incorrect_cvc"],
 ]);
 
-/** Our field, its name in a payment's answer, its name in a report. */
-const FIELDS: readonly (readonly [ours: string, answer: string, report: string])[] = [
-  ["authnet_transaction_id", "transId", "transId"],
-  ["authnet_auth_code", "authCode", "authCode"],
-  ["authnet_response_code", "responseCode", "responseCode"],
-  ["authnet_avs_result_code", "avsResultCode", "AVSResponse"],
-  ["authnet_cvv_result_code", "cvvResultCode", "cardCodeResponse"],
-  ["authnet_cavv_result_code", "cavvResultCode", "CAVVResponse"],
-  ["authnet_network_trans_id", "networkTransId", "networkTransId"],
-];
+/** What stands in a payment's answer and in a report, by our name for it. */
+const FIELDS = Object.entries({
+  transaction_id: ["transId", "transId"],
+  auth_code: ["authCode", "authCode"],
+  response_code: ["responseCode", "responseCode"],
+  avs_result_code: ["avsResultCode", "AVSResponse"],
+  cvv_result_code: ["cvvResultCode", "cardCodeResponse"],
+  cavv_result_code: ["cavvResultCode", "CAVVResponse"],
+  network_trans_id: ["networkTransId", "networkTransId"],
+} as const);
 
 export const PROCESSOR_FIELDS = {
-  charge: [...FIELDS.map(([ours]) => ours), "authnet_capture_status"],
-  tokenize: ["authnet_customer_profile_id", "authnet_payment_profile_id"],
-  transactionId: "authnet_transaction_id",
+  charge: [...FIELDS.map(([ours]) => `authnet_${ours}`), "authnet_capture_status"].join(" "),
+  tokenize: "authnet_customer_profile_id authnet_payment_profile_id",
   authCode: "authnet_auth_code",
   inWebhook: {
-    ...Object.fromEntries(FIELDS.map(([ours]) => [ours, [ours.replace("authnet_", "")]])),
+    ...Object.fromEntries(FIELDS.map(([ours]) => [`authnet_${ours}`, [ours]])),
     // `auth_only` says it there.
     authnet_capture_status: [],
     authnet_customer_profile_id: ["authnet_customer_profile_id"],
@@ -87,19 +86,11 @@ export const PROCESSOR_FIELDS = {
 };
 
 /** What a transaction's status in a report means. A status that is not here, such as `approvedReview`, is still moving. */
-const statusOf = kit.wordTable({
-  capturedPendingSettlement: "captured",
-  settledSuccessfully: "captured",
-  authorizedPendingCapture: "authorized",
-  FDSPendingReview: "held",
-  FDSAuthorizedPendingReview: "held",
-  underReview: "held",
-  declined: "refused",
-  voided: "refused",
-  expired: "refused",
-  generalError: "refused",
-  failedReview: "refused",
-  communicationError: "refused",
+const statusOf = kit.meanings({
+  captured: "capturedPendingSettlement settledSuccessfully",
+  authorized: "authorizedPendingCapture",
+  held: "FDSPendingReview FDSAuthorizedPendingReview underReview",
+  refused: "declined voided expired generalError failedReview communicationError",
 });
 
 /** Code of a transaction that was not approved. 2 is the issuer's no, 3 an error, 4 held for review (R-405). */
@@ -119,8 +110,8 @@ function codeOfReason(
 const idAt = (value: JsonValue | undefined, ...path: (string | number)[]) => kit.idAt(value, /^[1-9][0-9]{0,19}$/, ...path);
 
 /** A blank result code is an answer ("not validated"), a blank or zero id is none (R-404, R-409). */
-function processorOf(transaction: kit.JsonObject, column: 1 | 2): ProcessorFields {
-  const values = FIELDS.map((names) => [names[0], kit.idAt(transaction, /^[ -~]{0,64}$/, names[column])] as const);
+function processorOf(transaction: kit.JsonObject, column: 0 | 1): ProcessorFields {
+  const values = FIELDS.map(([ours, theirs]) => [`authnet_${ours}`, kit.idAt(transaction, /^[ -~]{0,64}$/, theirs[column])] as const);
   const kept = values.filter(([ours, value]) => value !== undefined && (ours.endsWith("_result_code") || !["", "0"].includes(value)));
   return Object.fromEntries(kept) as ProcessorFields;
 }
@@ -141,6 +132,8 @@ function reportOf(answer: GatewayAnswer, subject: Subject): kit.JsonObject | nul
   const body = kit.lookUpBody(answer, kit.readJson);
   return body && isOfThisAttempt(body, subject) ? body : null;
 }
+
+const transactionIn = (answer: GatewayAnswer, subject: Subject) => kit.at(reportOf(answer, subject), "transactionResponse");
 
 /** `messages` of the whole answer; null when it says neither Ok nor Error. */
 function messagesOf(body: kit.JsonObject): { ok: boolean; code: string; text: string | undefined } | null {
@@ -163,7 +156,7 @@ function refusal(body: kit.JsonObject): Declined | Unknown {
 }
 
 /** What a transaction's answer says; `partial` took less than was asked for and must be sent back. */
-export type TransactionResponse = Approved | Declined | Unknown | { outcome: "partial"; transId: string };
+type TransactionResponse = Approved | Declined | Unknown | { outcome: "partial"; transId: string };
 
 /**
  * The answer to a payment. The transaction decides, not the answer's `resultCode`, which is Ok for some declines and Error
@@ -201,12 +194,7 @@ function readApproval(transaction: kit.JsonObject, capture: Approved["capture"])
       ? kit.declined("gateway_misconfigured", { reason: "the account is in Test Mode: nothing is charged there" })
       : kit.unknown("an approval without a transaction id");
   }
-  return { outcome: "approved", capture, processor: { ...processorOf(transaction, 1), authnet_capture_status: capture } };
-}
-
-function helped(reason: string | undefined): { reason?: string } {
-  const help = helpOf(reason);
-  return help === undefined ? {} : { reason: help };
+  return { outcome: "approved", capture, processor: { ...processorOf(transaction, 0), authnet_capture_status: capture } };
 }
 
 function readDecline(transaction: kit.JsonObject): Declined | Unknown {
@@ -218,13 +206,13 @@ function readDecline(transaction: kit.JsonObject): Declined | Unknown {
   const checks = { avs: kit.textAt(transaction, "avsResultCode"), cvv: kit.textAt(transaction, "cvvResultCode") };
   const message = kit.textAt(transaction, "errors", 0, "errorText") ?? kit.textAt(transaction, "messages", 0, "description");
   const code = codeOfReason(responseCode, reason, checks, kit.textAt(transaction, "rawResponseCode"));
-  return { ...kit.declined(code, { message, ...helped(reason) }), processor: processorOf(transaction, 1) };
+  return { ...kit.declined(code, { message, reason: helpOf(reason) }), processor: processorOf(transaction, 0) };
 }
 
 /** What a failure after an approval means once it is known that nothing came of it. */
 export function ifNothingWasMade(answer: GatewayAnswer, subject: Subject): DeclineCode | undefined {
-  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
-  return UNCLEAR.includes(kit.textAt(transaction, "errors", 0, "errorCode") ?? "") ? "processing_error" : undefined;
+  const code = kit.textAt(transactionIn(answer, subject), "errors", 0, "errorCode");
+  return UNCLEAR.includes(code ?? "") ? "processing_error" : undefined;
 }
 
 /** The answer to creating a customer profile. */
@@ -251,17 +239,15 @@ function readValidation(line: string | undefined, message: string | undefined): 
   const [, quote = "", responseCode = "2", delimiter = ","] = /^(["']?)([234])\1(.)/u.exec(line ?? "") ?? [];
   const fields = (line ?? "").split(delimiter).map((field) => field.replaceAll(quote || "\0", ""));
   const byWords = fields[2] ? undefined : codeOfWords(message);
-  return kit.declined(byWords ?? codeOfReason(responseCode, fields[2], { avs: fields[5], cvv: fields[38] }), {
-    message,
-    ...helped(fields[2]),
-  });
+  const code = byWords ?? codeOfReason(responseCode, fields[2], { avs: fields[5], cvv: fields[38] });
+  return kit.declined(code, { message, reason: helpOf(fields[2]) });
 }
 
 /** The stored card that carries this attempt. */
 export function readCustomerProfile(answer: GatewayAnswer, subject: Subject): LookUpResult {
   const body = reportOf(answer, subject);
   if (body && messagesOf(body)?.code === "E00040") return kit.absent;
-  const profile = kit.at(body ?? undefined, "profile");
+  const profile = kit.at(body, "profile");
   if (!isOk(body) || kit.textAt(profile, "merchantCustomerId") !== nameOf(subject)) return kit.unknown("the profile could not be read");
   return stored(idAt(profile, "customerProfileId"), idAt(profile, "paymentProfiles", 0, "customerPaymentProfileId"));
 }
@@ -274,21 +260,16 @@ export interface Listed {
 }
 
 /** A page of a transaction list: the attempt's own ones, and the next page if older ones that could be its own follow. Null when it is no list. */
-export function readList(
-  answer: GatewayAnswer,
-  subject: Subject,
-  sinceMs: number,
-  page: number,
-): { items: Listed[]; next: number | null } | null {
-  const all = itemsOf(answer, subject, "transactions");
-  const mine = all?.filter((item) => kit.textAt(item, "invoiceNumber") === nameOf(subject)) ?? [];
+export function readList(answer: GatewayAnswer, attempt: AttemptTrace, page: number): { items: Listed[]; next: number | null } | null {
+  const all = itemsOf(answer, attempt, "transactions");
+  const mine = all?.filter((item) => kit.textAt(item, "invoiceNumber") === nameOf(attempt)) ?? [];
   const items = mine.map((item) => ({
     transId: idAt(item, "transId") ?? "",
     refused: statusOf(kit.textAt(item, "transactionStatus")) === "refused",
   }));
   if (all === null || items.some(({ transId }) => transId === "")) return null;
   const oldest = Date.parse(kit.textAt(all.at(-1), "submitTimeUTC") ?? "");
-  return { items, next: all.length >= PAGE && !(oldest < sinceMs) ? page + 1 : null };
+  return { items, next: all.length >= PAGE && !(oldest < attempt.startedAtMs - kit.CLOCKS_APART_MS) ? page + 1 : null };
 }
 
 /** Ids of the settled batches of a list; null when it is no list. */
@@ -308,11 +289,11 @@ function itemsOf(answer: GatewayAnswer, subject: Subject, member: string): kit.J
 /** A transaction as its details report it: what the lost answer would have said. */
 export function readDetails(answer: GatewayAnswer, subject: Subject): LookUpResult {
   const body = reportOf(answer, subject);
-  const transaction = kit.at(body ?? undefined, "transaction");
+  const transaction = kit.at(body, "transaction");
   if (!isOk(body) || !kit.isObject(transaction) || idAt(transaction, "transId") === undefined)
     return kit.unknown("the transaction could not be read");
   if (kit.textAt(transaction, "order", "invoiceNumber") !== nameOf(subject)) return kit.unknown("the transaction of another attempt");
-  const processor = processorOf(transaction, 2);
+  const processor = processorOf(transaction, 1);
   const capture = statusOf(kit.textAt(transaction, "transactionStatus"));
   if (capture === undefined) return kit.pending;
   if (capture === "held" || capture === "refused")
@@ -332,7 +313,7 @@ function refusedCode(transaction: kit.JsonObject): DeclineCode {
 
 /** True when a transaction was voided, by this request or an earlier one, or refunded by this one. */
 export function isReversed(answer: GatewayAnswer, subject: Subject): boolean {
-  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
+  const transaction = transactionIn(answer, subject);
   return kit.textAt(transaction, "responseCode") === "1" && kit.at(transaction, "errors") === undefined;
 }
 
@@ -342,7 +323,7 @@ const LEFT_OPEN: readonly (string | undefined)[] = ["11", ...UNCLEAR];
 /** What became of a refund. */
 export function readRefund(answer: GatewayAnswer, subject: Subject): kit.ReversalStep {
   if (isReversed(answer, subject)) return "done";
-  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transactionResponse");
+  const transaction = transactionIn(answer, subject);
   const reasons = kit.objectsAt(transaction, "errors")?.map((error) => kit.textAt(error, "errorCode")) ?? LEFT_OPEN;
   const isRefused = /^[23]$/.test(kit.textAt(transaction, "responseCode") ?? "") && !reasons.some((reason) => LEFT_OPEN.includes(reason));
   return isRefused ? "settled already" : "unclear";
@@ -350,7 +331,7 @@ export function readRefund(answer: GatewayAnswer, subject: Subject): kit.Reversa
 
 /** The last four digits of the card of a settled payment; null when it is not settled, or the vendor did not say. */
 export function readSettledCard(answer: GatewayAnswer, subject: Subject): string | null {
-  const transaction = kit.at(reportOf(answer, subject) ?? undefined, "transaction");
+  const transaction = kit.at(reportOf(answer, subject), "transaction");
   if (kit.textAt(transaction, "transactionStatus") !== "settledSuccessfully") return null;
   return /[0-9]{4}$/.exec(kit.textAt(transaction, "payment", "creditCard", "cardNumber") ?? "")?.[0] ?? null;
 }

@@ -1,7 +1,6 @@
-import type { AttemptTrace, GatewayAnswer, GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, GatewayAnswer, GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
-import type { Subject } from "./requests.ts";
 import * as responses from "./responses.ts";
 import type { PaymentState } from "./responses.ts";
 
@@ -18,16 +17,10 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // The single-use id pays once: a second request with it is refused.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     // The charge may be sent as late as the deadline, be worked on for 60 s, and the search lags a little.
     absenceIsProofAfterMs: 180_000,
     token: "a payment method of a customer in the Vault",
-    processorFields: {
-      charge: ["braintree_transaction_id"],
-      tokenize: ["braintree_customer_id", "braintree_payment_method_token"],
-      transactionId: "braintree_transaction_id",
-    },
+    processorFields: { charge: "braintree_transaction_id", tokenize: "braintree_customer_id braintree_payment_method_token" },
   },
   sandbox: { merchant_id: "examplemerchant1", public_key: "examplepublickey", private_key: "0123456789abcdef0123456789abcdef" },
   checkSettings: requests.settingsFault,
@@ -110,11 +103,8 @@ async function lookUp(attempt: AttemptTrace, io: BraintreeIo): Promise<LookUpRes
   }
   const found = responses.readSearch(await io.send(requests.searchByOrder(attempt, io.settings)), attempt);
   if (found === null) return kit.unknown("Braintree did not answer the look-up");
-  const [first, ...others] = found;
-  if (first === undefined) return kit.absent;
   // A second delivery is refused as a duplicate and carries the order id too: what was taken decides.
-  const taken = found.filter(({ state }) => state.outcome !== "declined");
-  if (taken.length > 1) return kit.unknown("more than one payment carries this attempt");
-  const { state } = taken[0] ?? others.at(-1) ?? first;
+  const state = kit.theStanding(found.map((one) => one.state));
+  if (state.outcome === "absent") return state;
   return state.outcome === "working" ? kit.pending : follow(attempt, io, state);
 }

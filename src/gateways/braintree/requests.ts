@@ -1,20 +1,19 @@
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://payments.sandbox.braintree-api.com", live: "https://payments.braintree-api.com" },
   credentials: {
-    merchant_id: { secret: false, meaning: "merchant id, Settings > API; not sent, kept for support" },
-    public_key: { secret: false, meaning: "public key, Settings > API" },
-    private_key: { secret: true, meaning: "private key, Settings > API; not a client token or tokenization key" },
-    merchant_account_id: {
-      secret: false,
-      optional: true,
-      meaning: "merchant account that takes the payment; it decides the currency. Needed where it is not the default account's",
-    },
+    merchant_id: kit.plainText("merchant id, Settings > API; not sent, kept for support"),
+    public_key: kit.plainText("public key, Settings > API"),
+    private_key: kit.secret("private key, Settings > API; not a client token or tokenization key"),
+    merchant_account_id: kit.plainText(
+      "merchant account that takes the payment; it decides the currency. Needed where it is not the default account's",
+      { optional: true },
+    ),
   },
   options: {
-    moto: { values: [true, false], default: true, meaning: "mark telephone payments as MOTO (paymentInitiator)" },
+    moto: kit.flag(true, "mark telephone payments as MOTO (paymentInitiator)"),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -23,22 +22,15 @@ type Settings = kit.SettingsOf<typeof SETTINGS>;
 const VERSION = "2019-01-01";
 const TIMEOUT_MS = 60_000;
 
-export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
-
 /** One GraphQL operation on the vendor's one address. */
 function graphql({ endpoint, credentials }: Settings, query: string, variables: kit.JsonBody): GatewayRequest {
-  return {
-    method: "POST",
-    url: `${endpoint}/graphql`,
-    headers: {
-      Authorization: kit.basicAuth(credentials.public_key, credentials.private_key),
-      "Braintree-Version": VERSION,
-      "Content-Type": "application/json",
-      Accept: "application/json",
-    },
-    body: kit.jsonBody({ query, variables }),
-    timeoutMs: TIMEOUT_MS,
+  const headers = {
+    Authorization: kit.basicAuth(credentials.public_key, credentials.private_key),
+    "Braintree-Version": VERSION,
+    "Content-Type": "application/json",
+    Accept: "application/json",
   };
+  return kit.request("POST", `${endpoint}/graphql`, headers, kit.jsonBody({ query, variables }), TIMEOUT_MS);
 }
 
 const PROCESSOR = "processorResponse { legacyCode message cvvResponse avsPostalCodeResponse avsStreetAddressResponse }";
@@ -67,9 +59,7 @@ const REVERSE =
 const DELETE_CUSTOMER = "mutation D($input: DeleteCustomerInput!) { deleteCustomer(input: $input) { clientMutationId } }";
 
 /** Major units with the currency's own places: "49.95", "500"; the vendor takes none, two or three. */
-export function braintreeAmount(subject: Pick<Subject, "amountMinor" | "currency">): string {
-  return kit.decimalAmount(subject) ?? "";
-}
+const braintreeAmount = (subject: Pick<Subject, "amountMinor" | "currency">): string => kit.decimalAmount(subject) ?? "";
 
 /** The card becomes an id that pays or is stored once. No money moves and no issuer is asked. */
 export function tokenizeCard(order: Order, settings: Settings): GatewayRequest {
@@ -95,8 +85,8 @@ export function tokenizeCard(order: Order, settings: Settings): GatewayRequest {
 const account = ({ credentials: { merchant_account_id: id } }: Settings) => (id ? { merchantAccountId: id.reveal() } : {});
 
 /** Takes the money at once. The request names no currency: the merchant account has one. */
-export function charge(order: Order, settings: Settings, paymentMethodId: string): GatewayRequest {
-  return graphql(settings, CHARGE, {
+export const charge = (order: Order, settings: Settings, paymentMethodId: string): GatewayRequest =>
+  graphql(settings, CHARGE, {
     input: {
       paymentMethodId,
       transaction: {
@@ -108,7 +98,6 @@ export function charge(order: Order, settings: Settings, paymentMethodId: string
       },
     },
   });
-}
 
 export function createCustomer(order: Order, settings: Settings): GatewayRequest {
   const { first, last } = kit.splitName(kit.unicodeText(order.card.cardholderName ?? "", 255));
@@ -116,33 +105,25 @@ export function createCustomer(order: Order, settings: Settings): GatewayRequest
 }
 
 /** Verifies the card with its issuer and stores it; a card that fails is not stored. */
-export function vault(order: Order, settings: Settings, paymentMethodId: string, customerId: string): GatewayRequest {
-  return graphql(settings, VAULT, {
+export const vault = (order: Order, settings: Settings, paymentMethodId: string, customerId: string): GatewayRequest =>
+  graphql(settings, VAULT, {
     input: { clientMutationId: order.reference, paymentMethodId, customerId, verification: { ...account(settings), skip: false } },
   });
-}
 
-export function readTransaction(settings: Settings, id: string): GatewayRequest {
-  return graphql(settings, READ, { id });
-}
+export const readTransaction = (settings: Settings, id: string): GatewayRequest => graphql(settings, READ, { id });
 
-export function searchByOrder(subject: Subject, settings: Settings): GatewayRequest {
-  return graphql(settings, SEARCH, { input: { orderId: { is: subject.reference } } });
-}
+export const searchByOrder = (subject: Subject, settings: Settings): GatewayRequest =>
+  graphql(settings, SEARCH, { input: { orderId: { is: subject.reference } } });
 
-export function cardsOfCustomer(settings: Settings, customerId: string): GatewayRequest {
-  return graphql(settings, CARDS_OF, { id: customerId });
-}
+export const cardsOfCustomer = (settings: Settings, customerId: string): GatewayRequest => graphql(settings, CARDS_OF, { id: customerId });
 
 /** Voids before settlement, refunds after. */
-export function reverse(settings: Settings, transactionId: string): GatewayRequest {
-  return graphql(settings, REVERSE, { input: { transactionId } });
-}
+export const reverse = (settings: Settings, transactionId: string): GatewayRequest =>
+  graphql(settings, REVERSE, { input: { transactionId } });
 
 /** Removes a customer with every card of it. */
-export function deleteCustomer(settings: Settings, customerId: string): GatewayRequest {
-  return graphql(settings, DELETE_CUSTOMER, { input: { customerId } });
-}
+export const deleteCustomer = (settings: Settings, customerId: string): GatewayRequest =>
+  graphql(settings, DELETE_CUSTOMER, { input: { customerId } });
 
 /** What is wrong with the settings, or null. */
 export function settingsFault({ credentials }: Settings): string | null {

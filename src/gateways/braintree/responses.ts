@@ -1,7 +1,6 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import type { Subject } from "./requests.ts";
 
 /**
  * Length: GraphQL has status 200 for everything, so that four tables of codes and the place of an error tell what ran.
@@ -87,7 +86,7 @@ export type PaymentState =
  * The object under `data.<operation>`, or why there is none. HTTP is 200 for refusals too; an error beside a good object only
  * says that a field below it could not be read.
  */
-export function readData(answer: GatewayAnswer, effect: kit.Effect, operation: string): kit.JsonObject | Declined | Unknown {
+function readData(answer: GatewayAnswer, effect: kit.Effect, operation: string): kit.JsonObject | Declined | Unknown {
   const approves = (body: kit.JsonObject) => kit.isObject(kit.at(body, "data", operation, "transaction"));
   const rule = { read: kit.readJson, readable: (status: number) => status === 200 };
   const read =
@@ -269,6 +268,5 @@ export function isSentBack(answer: GatewayAnswer): boolean {
 }
 
 /** Whether a customer was removed. */
-export function isRemoved(answer: GatewayAnswer): boolean {
-  return kit.isObject(kit.at(kit.lookUpBody(answer, kit.readJson), "data", "deleteCustomer"));
-}
+export const isRemoved = (answer: GatewayAnswer): boolean =>
+  kit.isObject(kit.at(kit.lookUpBody(answer, kit.readJson), "data", "deleteCustomer"));

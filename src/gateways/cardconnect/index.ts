@@ -1,4 +1,4 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome, Subject, Unknown } from "../contract.ts";
+import type { AttemptTrace, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -15,16 +15,10 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // The gateway's own time-out is 32 s; ours is 60 s, and the vendor's shows nothing before.
     absenceIsProofAfterMs: 120_000,
     token: "a profile and its account, <profileid>/<acctid>",
-    processorFields: {
-      charge: ["cardconnect_retref"],
-      tokenize: ["cardconnect_profile_id"],
-      transactionId: "cardconnect_retref",
-    },
+    processorFields: { charge: "cardconnect_retref", tokenize: "cardconnect_profile_id" },
     deadlineMs: 75_000,
   },
   sandbox: { merchant_id: "496160873888", username: "exampleuser", password: "examplepass", site: "fts" },
@@ -33,8 +27,7 @@ export const gateway = kit.defineGateway({
     "a postal code is sent with the vendor's own 55555. Where the merchant enforces neither AVS nor CVV, cards cannot be verified: switch " +
     "verify off. Unconfirmed: the body of a 401, and whether an inquiry shows the profile of a verification. " +
     "A refund after the batch whose answer was lost, and that no inquiry shows, is not sent again: the payment stays on the list of unmatched ones.",
-  refusalOf: (sum) =>
-    sum.mode === "charge" && requests.cardconnectAmount(sum) === null ? "CardConnect takes two decimal places only" : null,
+  refusalOf: (sum) => (sum.mode === "charge" && kit.twoPlaces(sum) === null ? "CardConnect takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -46,8 +39,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = kit.unrefused(requests.cardconnectAmount(order));
-  return settled(order, io, responses.readSale(await io.send(requests.sale(order, io.settings, amount)), order));
+  return settled(order, io, responses.readSale(await io.send(requests.sale(order, io.settings)), order));
 }
 
 /** What was approved in part is voided. */
@@ -89,8 +81,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 async function lookUp(attempt: kit.Noted<Subject>, io: Io): Promise<LookUpResult> {
   const found = responses.readInquiry(await io.send(requests.inquire(requests.orderId(attempt), io.settings)), attempt);
   if (found === null) return kit.unknown("CardConnect did not answer the look-up");
-  const states: (LookUpResult | Unknown)[] = [];
-  for (const state of found) states.push(await settled(attempt, io, state));
-  const seen = states.filter(({ outcome }) => outcome !== "absent");
-  return attempt.mode === "tokenize" ? responses.anyStored(seen) : kit.theStanding(seen);
+  const seen = (await kit.each(found, (state) => settled(attempt, io, state))).filter(({ outcome }) => outcome !== "absent");
+  // The card may have been verified more than once: any of its profiles is the card's.
+  return attempt.mode === "tokenize" ? kit.anyApproved(seen) : kit.theStanding(seen);
 }

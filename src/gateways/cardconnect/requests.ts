@@ -41,9 +41,6 @@ export function orderId({ reference }: Pick<Subject, "reference">): string {
   return `ps-${isLikeCard ? kit.shortReference(reference, 32) : reference}`;
 }
 
-/** Two places, always with the point: without one the vendor reads minor units. Null when the currency's third place is in use. */
-export const cardconnectAmount = (subject: Pick<Subject, "amountMinor" | "currency">) => kit.decimalAmount(subject, 2);
-
 const rest = ({ endpoint }: Settings, path: string) => `${endpoint}/cardconnect/rest/${path}`;
 const authorization = ({ credentials: { username, password } }: Settings) => ({ Authorization: kit.basicAuth(username, password) });
 
@@ -78,6 +75,7 @@ function card(order: Order, settings: Settings) {
   };
 }
 
+/** The amount has its point always: without one the vendor reads minor units. */
 function authorize(order: Order, settings: Settings, amount: string, more: { readonly [name: string]: kit.JsonBody | undefined }) {
   const description = kit.optionalText(kit.asciiText, order.description, 255);
   return post(settings, "auth", {
@@ -95,7 +93,7 @@ function authorize(order: Order, settings: Settings, amount: string, more: { rea
 }
 
 /** Takes the money at once. The vendor knows no repetition: a second one would charge again. */
-export const sale = (order: Order, settings: Settings, amount: string) => authorize(order, settings, amount, { capture: "Y" });
+export const sale = (order: Order, settings: Settings) => authorize(order, settings, kit.unrefused(kit.twoPlaces(order)), { capture: "Y" });
 
 /** Has the issuer verify the card by an authorization of nothing, which makes its profile. */
 export const verifyAndStore = (order: Order, settings: Settings) =>

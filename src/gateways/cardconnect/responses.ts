@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { orderId, refundId } from "./requests.ts";
 
@@ -88,7 +88,7 @@ const ACCOUNT = /^[0-9]{1,3}$/;
 export type State = Approved | Declined | Unknown | { outcome: "partial"; retref: string };
 
 /** Values come with blanks at either end. */
-const field = (body: kit.JsonObject | null, name: string): string | undefined => kit.scalarAt(body ?? undefined, name)?.trim();
+const field = (body: kit.JsonObject | null, name: string): string | undefined => kit.scalarAt(body, name)?.trim();
 const idOf = (body: kit.JsonObject, form: RegExp, name: string) => kit.idAt({ id: field(body, name) ?? "" }, form, "id");
 
 /** Whether a value is there and is another; a blank is none. */
@@ -123,15 +123,9 @@ const isUndecided = (body: kit.JsonObject) =>
 function stateOf(body: kit.JsonObject, subject: Subject, undecided: boolean): State {
   if (isOther(body, "orderId", orderId(subject))) return kit.unknown("a payment of another order id");
   if (undecided) return kit.unknown("the gateway had no answer from the processor, or that none from the issuer");
-  switch (field(body, "respstat") ?? "") {
-    case "A":
-      return paid(body, subject);
-    case "B":
-    case "C":
-      return refusal(body);
-    default:
-      return kit.unknown("an answer without a result");
-  }
+  const result = field(body, "respstat");
+  if (result === "A") return paid(body, subject);
+  return result === "B" || result === "C" ? refusal(body) : kit.unknown("an answer without a result");
 }
 
 const CONTRADICTION = "approved with the code of a refusal";
@@ -209,11 +203,6 @@ function readFound(body: kit.JsonObject, subject: Subject): State | typeof kit.a
   // What the processor did not answer in time the gateway has taken back by now, and says declined.
   const undecided = isUndecided(body) && !/^declined$/i.test(settlement ?? "");
   return subject.mode === "tokenize" ? storedIn(body, undecided) : stateOf(body, subject, undecided);
-}
-
-/** A stored card may have been verified more than once under its order id: any of its profiles is the card's. */
-export function anyStored(found: readonly LookUpResult[]): LookUpResult {
-  return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
 }
 
 /**

@@ -16,16 +16,10 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // The first answer of a status below 300 for 24 hours; a repeat after a fault is executed again, so that nothing is repeated here.
     idempotency: "replay",
-    lookUp: "by reference",
-    voidBy: "reference",
     // How soon the look-up by reference shows a payment was not to be learnt.
     absenceIsProofAfterMs: 180_000,
     token: "a source (src_...) that the verification of the card made",
-    processorFields: {
-      charge: ["checkoutcom_payment_id"],
-      tokenize: ["checkoutcom_payment_id", "checkoutcom_source_id"],
-      transactionId: "checkoutcom_payment_id",
-    },
+    processorFields: { charge: "checkoutcom_payment_id", tokenize: "checkoutcom_payment_id checkoutcom_source_id" },
     deadlineMs: 75_000,
   },
   sandbox: {
@@ -97,9 +91,7 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const known = attempt.notes["payment"];
   const ids = known ? [known] : responses.readSearch(await io.send(requests.search(attempt, io.settings)), requests.referenceOf(attempt));
   if (ids === null) return kit.unknown("Checkout.com did not answer the look-up");
-  const found: LookUpResult[] = [];
-  for (const id of ids) found.push(await readOne(attempt, io, id));
-  return kit.theStanding(found);
+  return kit.theStanding(await kit.each(ids, (id) => readOne(attempt, io, id)));
 }
 
 async function readOne(attempt: AttemptTrace, io: Io, id: string): Promise<LookUpResult> {

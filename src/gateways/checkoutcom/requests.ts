@@ -47,15 +47,13 @@ export function checkoutAmount(subject: Pick<Subject, "mode" | "amountMinor" | "
 export const referenceOf = ({ reference }: Pick<Subject, "reference">): string => kit.shortReference(reference, REFERENCE_LENGTH);
 
 /** The account's own host, unless the apply file says where to go. */
-function baseOf({ endpoint, environment, credentials: { prefix } }: Settings): string {
-  return prefix && endpoint === HOSTS[environment] ? endpoint.replace("://", `://${prefix.reveal()}.`) : endpoint;
-}
+const baseOf = ({ endpoint, environment, credentials: { prefix } }: Settings): string =>
+  prefix && endpoint === HOSTS[environment] ? endpoint.replace("://", `://${prefix.reveal()}.`) : endpoint;
 
 const authorization = ({ credentials }: Settings) => ({ Authorization: `Bearer ${credentials.secret_key.reveal().trim()}` });
 
-function post(settings: Settings, path: string, key: string, body: kit.JsonBody): GatewayRequest {
-  return kit.postJson(baseOf(settings) + path, body, { ...authorization(settings), "Cko-Idempotency-Key": key }, TIMEOUT_MS);
-}
+const post = (settings: Settings, path: string, key: string, body: kit.JsonBody): GatewayRequest =>
+  kit.postJson(baseOf(settings) + path, body, { ...authorization(settings), "Cko-Idempotency-Key": key }, TIMEOUT_MS);
 
 const read = (settings: Settings, path: string): GatewayRequest => kit.get(baseOf(settings) + path, authorization(settings), TIMEOUT_MS);
 
@@ -104,10 +102,8 @@ export const reverse = (subject: Subject, settings: Settings, id: string, declin
   });
 
 /** Takes a stored card out of the vendor's keeping. */
-export const deleteSource = (settings: Settings, id: string): GatewayRequest => ({
-  ...read(settings, `/instruments/${id}`),
-  method: "DELETE",
-});
+export const deleteSource = (settings: Settings, id: string): GatewayRequest =>
+  kit.remove(`${baseOf(settings)}/instruments/${id}`, authorization(settings), TIMEOUT_MS);
 
 /** What is wrong with the settings, or null. */
 export function settingsFault({ credentials, environment }: Settings): string | null {

@@ -107,7 +107,7 @@ function invalid(body: kit.JsonObject): Declined | Unknown {
 }
 
 /** A payment as its object shows it, in the answer to it or when it is read. */
-export function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" | "look-up"): State {
+function stateOf(body: kit.JsonObject, subject: Subject, from: "answer" | "look-up"): State {
   const id = kit.idAt(body, PAYMENT, "id");
   if (id === undefined) return kit.unknown("a payment without its id");
   if (kit.saysOther(body, referenceOf(subject), "reference")) return kit.unknown("another payment than asked for");
@@ -150,21 +150,20 @@ function approved(body: kit.JsonObject, id: string, { mode }: Subject, isVerific
         cvv_result_code: kit.textAt(body, "source", "cvv_check"),
         network_trans_id: kit.textAt(body, "scheme_id"),
       },
-      ...(isFlagged && { reason: FLAGGED }),
+      reason: isFlagged ? FLAGGED : undefined,
     },
   );
 }
 
-function refusal(body: kit.JsonObject, id: string, code: string | undefined): Declined {
-  return kit.declined(codeOf(code), {
+const refusal = (body: kit.JsonObject, id: string, code: string | undefined): Declined =>
+  kit.declined(codeOf(code), {
     message: kit.textAt(body, "response_summary") ?? kit.textAt(body, "actions", 0, "response_summary"),
     processor: { checkoutcom_payment_id: id },
-    ...(NO_MOTO.has(code) && { reason: "the processing channel does not take such payments: have MOTO switched on, or set moto to false" }),
-    ...(code === undefined && { reason: NO_CODE }),
+    reason: code === undefined ? NO_CODE : NO_MOTO.has(code) ? MOTO_REFUSED : undefined,
   });
-}
 /** A decline whose code stands in the payment's actions. */
 export const NO_CODE = "declined without a code";
+const MOTO_REFUSED = "the processing channel does not take such payments: have MOTO switched on, or set moto to false";
 
 /** The ids of the payments under our reference; null when the vendor did not say, shows others, or has more than a page. */
 export function readSearch(answer: GatewayAnswer, reference: string): string[] | null {
@@ -209,6 +208,5 @@ export const isRemoved = (answer: GatewayAnswer): boolean =>
   answer.kind === "answered" && (answer.status === 204 || (answer.status === 404 && answer.body.length === 0));
 
 /** Whether a payment that was read shows that it was sent back. */
-export function isReversed(answer: GatewayAnswer): boolean {
-  return standsAs(kit.textAt(kit.lookUpBody(answer, kit.readJson), "status")) === "is gone";
-}
+export const isReversed = (answer: GatewayAnswer): boolean =>
+  standsAs(kit.textAt(kit.lookUpBody(answer, kit.readJson), "status")) === "is gone";

@@ -18,11 +18,9 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // A key replays the same body alone, and the token in it differs with each attempt's run.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 180_000,
     token: "a customer made for the session",
-    processorFields: { charge: ["clover_charge_id"], tokenize: ["clover_customer_id"], transactionId: "clover_charge_id" },
+    processorFields: { charge: "clover_charge_id", tokenize: "clover_customer_id" },
     deadlineMs: 90_000,
   },
   sandbox: {
@@ -53,9 +51,8 @@ export const gateway = kit.defineGateway({
 /** What every attempt needs: the payer's address, then the card's token. Asking for one moves nothing, so it may be asked for again. */
 async function prepared(order: Order, io: Io): Promise<{ payerIp: string; token: Secret } | Declined> {
   if (order.amountMinor > requests.LARGEST) return kit.declined("limit_exceeded", { reason: "Clover takes at most 999,999.99" });
-  const payerIp = requests.payerIpOf(order, io.settings, io.egressIp);
-  const reason = "ip_address or SIP_PUBLIC_HOST must say this service's public address";
-  if (payerIp === null) return kit.declined("gateway_misconfigured", { reason });
+  const payerIp = kit.payerIpOf(order, io);
+  if (kit.isOutcome(payerIp)) return payerIp;
   const answer = await kit.sendWithKey(io, () => requests.token(order, io.settings), { effect: "nothing", judge: responses.judge });
   const token = kit.isOutcome(answer) ? answer : responses.readToken(answer);
   return kit.isOutcome(token) ? token : { payerIp, token };
@@ -66,13 +63,11 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   return kit.isOutcome(ready) ? ready : pay(order, io, ready.token, ready.payerIp);
 }
 
+const BY_KEY: kit.KeyRule = { effect: "money", judge: responses.judge, recorded: responses.isRecorded };
+
 /** Charges a token, or holds a little on a stored card. */
 async function pay(order: Order, io: Io, source: Secret | string, payerIp: string): Promise<Outcome> {
-  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings, source, payerIp), {
-    effect: "money",
-    judge: responses.judge,
-    recorded: responses.isRecorded,
-  });
+  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings, source, payerIp), BY_KEY);
   if (kit.isOutcome(answer)) return answer;
   const state = await follow(order, io, responses.readCharge(answer, order));
   // What a duplicate names is the first one, which stands: it is looked up.
@@ -122,7 +117,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const ready = await prepared(order, io);
   if (kit.isOutcome(ready)) return ready;
   const create = () => requests.createCustomer(order, io.settings, ready.token);
-  const answer = await kit.sendWithKey(io, create, { effect: "money", judge: responses.judge, recorded: responses.isRecorded });
+  const answer = await kit.sendWithKey(io, create, BY_KEY);
   const stored = kit.isOutcome(answer) ? answer : responses.readCustomer(answer);
   if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.LOST_STORE;
   await io.note({ ...stored });
@@ -134,8 +129,7 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 const isReleased = ({ mode }: Pick<Subject, "mode">, state: ChargeState): boolean =>
   mode === "tokenize" && state.outcome === "approved" && state.capture === "captured";
 
-const kept = (customer: string, reason?: string): Outcome =>
-  kit.approved({ clover_customer_id: customer }, reason === undefined ? {} : { reason });
+const kept = (customer: string, reason?: string): Outcome => kit.approved({ clover_customer_id: customer }, { reason });
 
 /** A verified card stays stored and its hold is released; a refused one is taken out of the vendor's keeping again. */
 async function verified(subject: kit.Noted<Subject>, io: Io, held: Outcome, { customer, source }: responses.Stored): Promise<Outcome> {
@@ -150,11 +144,8 @@ async function verified(subject: kit.Noted<Subject>, io: Io, held: Outcome, { cu
 }
 
 /** Takes the stored card away from its customer; one that is not there any more was taken away before. */
-async function isRemoved(io: Io, customer: string, source: string | undefined): Promise<boolean> {
-  if (source === undefined) return false;
-  const answer = await kit.ask(io, requests.deleteSource(io.settings, customer, source));
-  return answer !== null && kit.isGone(answer);
-}
+const isRemoved = async (io: Io, customer: string, source: string | undefined): Promise<boolean> =>
+  source !== undefined && kit.isDone(io, requests.deleteSource(io.settings, customer, source), kit.isGone);
 
 /** What is found of the attempt, and its notes with the key that the next refund has. */
 async function search(attempt: AttemptTrace, io: Io): Promise<{ found: LookUpResult; notes: AttemptTrace["notes"] }> {
@@ -176,11 +167,10 @@ async function search(attempt: AttemptTrace, io: Io): Promise<{ found: LookUpRes
 /** By our reference, among the charges since shortly before the attempt began; for a stored card the hold that verified it. */
 async function stateOf(mine: readonly kit.JsonObject[], attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const { customer, source } = attempt.notes;
-  const states: LookUpResult[] = [];
-  for (const item of mine) {
+  const states = await kit.each(mine, async (item): Promise<LookUpResult> => {
     const state = responses.chargeState(item, attempt);
-    states.push(state.outcome === "pending" ? kit.pending : await follow(attempt, io, state));
-  }
+    return state.outcome === "pending" ? kit.pending : follow(attempt, io, state);
+  });
   const found = kit.theStanding(states);
   if (attempt.mode === "charge") return found;
   if (found.outcome === "absent") return kit.perhapsStored;

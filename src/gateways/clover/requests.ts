@@ -38,12 +38,6 @@ export const VERIFICATION_MINOR = 100;
 /** The attempt in the vendor's field for settlement records: twelve letters or digits, and unlike the session's own no two alike. */
 export const externalReference = ({ reference }: Pick<Subject, "reference">) => kit.shortReference(reference, 12);
 
-/** The payer's address, which the vendor demands: the shopper's own, else this service's; null when neither is known. */
-export function payerIpOf(order: Order, { credentials, environment }: Settings, egressIp: string | null): string | null {
-  const known = order.customerIp ?? credentials.ip_address?.reveal() ?? egressIp;
-  return known ?? (environment === "test" ? "127.0.0.1" : null);
-}
-
 const bearer = ({ credentials }: Settings) => ({ Authorization: `Bearer ${credentials.private_key.reveal()}` });
 
 /** Under a key of the step's own: the same request again can never act twice. */
@@ -128,7 +122,5 @@ export const refund = ({ reference }: Pick<Subject, "reference">, settings: Sett
   post(settings, { reference: `${reference}${keyEnd}` }, "refunds", { charge: id, reason: "requested_by_customer" });
 
 /** Takes the stored card away from its customer. */
-export const deleteSource = (settings: Settings, customer: string, source: string): GatewayRequest => ({
-  ...read(settings, `customers/${customer}/sources/${source}`),
-  method: "DELETE",
-});
+export const deleteSource = (settings: Settings, customer: string, source: string): GatewayRequest =>
+  kit.remove(`${settings.endpoint}/v1/customers/${customer}/sources/${source}`, bearer(settings), READ_TIMEOUT_MS);

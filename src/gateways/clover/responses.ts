@@ -38,7 +38,7 @@ export type ChargeState = Approved | Declined | Unknown | { outcome: "pending"; 
 /** The token of this very attempt was charged or stored before. */
 const SPENT = "token_already_used";
 
-const errorOf = (body: kit.JsonObject | null) => kit.at(body ?? undefined, "error") ?? undefined;
+const errorOf = (body: kit.JsonObject | null) => kit.at(body, "error") ?? undefined;
 
 /** `reason` is the issuer's own, in words or as one of the codes. */
 function declineOf(code: string | undefined, message: string | undefined, reason?: string) {
@@ -82,7 +82,7 @@ const harmless = (status: number, body: kit.JsonObject | null): Declined =>
 /** The token of a card for one use, or why there is none. */
 export function readToken({ status, body }: kit.Answered): Secret | Declined {
   const read = kit.readJson(body);
-  const id = kit.idAt(read ?? undefined, TOKEN, "id");
+  const id = kit.idAt(read, TOKEN, "id");
   if (status === 200 && id !== undefined) return new Secret(id);
   // Without a code of its own the number was no number.
   const isNumber = ["invalid_request", "invalid_request_error"].includes(kit.textAt(errorOf(read), "code") ?? "");
@@ -179,7 +179,7 @@ export type Stored = { customer: string; source?: string };
 /** What was stored, or why there is none. No money moves, so nothing is unknown; a success without an id may have stored it. */
 export function readCustomer({ status, body }: kit.Answered): Stored | Declined {
   const read = kit.readJson(body);
-  const [customer, source] = [kit.idAt(read ?? undefined, ID, "id"), kit.idAt(read ?? undefined, ID, "sources", "data", 0)];
+  const [customer, source] = [kit.idAt(read, ID, "id"), kit.idAt(read, ID, "sources", "data", 0)];
   if (status !== 200) return harmless(status, read);
   return customer === undefined ? kit.LOST_STORE : { customer, ...(source !== undefined && { source }) };
 }
@@ -195,7 +195,7 @@ const isOf = ({ sessionId, attempt, reference }: Subject, item: kit.JsonObject):
  */
 export function readPage(answer: GatewayAnswer, attempt: AttemptTrace): { items: kit.JsonObject[]; next: string | null } | null {
   const body = kit.lookUpBody(answer, kit.readJson);
-  const [all, told] = [kit.objectsAt(body, "data"), kit.at(body ?? undefined, "has_more")];
+  const [all, told] = [kit.objectsAt(body, "data"), kit.at(body, "has_more")];
   // The vendor's own example of a short list does not say so.
   const more = told === undefined ? (all?.length ?? 0) >= PAGE : told;
   if (all === null || typeof more !== "boolean") return null;

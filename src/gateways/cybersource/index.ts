@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayAnswer, GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
+import type { AttemptTrace, GatewayAnswer, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -18,16 +18,10 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // The search's index lags by minutes; the vendor's own plan ends after a quarter of an hour with a doubt.
     absenceIsProofAfterMs: 3_600_000,
     token: "an instrument identifier",
-    processorFields: {
-      charge: ["cybersource_payment_id"],
-      tokenize: ["cybersource_payment_id", "cybersource_instrument_identifier_id"],
-      transactionId: "cybersource_payment_id",
-    },
+    processorFields: { charge: "cybersource_payment_id", tokenize: "cybersource_payment_id cybersource_instrument_identifier_id" },
     deadlineMs: 75_000,
   },
   sandbox: {
@@ -58,11 +52,11 @@ export const gateway = kit.defineGateway({
  */
 async function isSecond(order: Order, io: Io, answer: GatewayAnswer): Promise<boolean> {
   const isShutOut = answer.kind === "answered" && answer.status === 401;
-  return isShutOut && !kit.isOutcome(responses.readSearch(await io.send(requests.search(order, io.settings, io)), order));
+  return isShutOut && !kit.isOutcome(responses.readSearch(await io.send(requests.search(order, io)), order));
 }
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const answer = await io.send(requests.sale(order, io.settings, io));
+  const answer = await io.send(requests.sale(order, io));
   if (await isSecond(order, io, answer)) return kit.declined("duplicate_transaction", { reason: SECOND });
   return follow(order, io, responses.readPayment(answer, order));
 }
@@ -88,25 +82,17 @@ async function follow(subject: Subject, io: Io, state: State): Promise<Outcome> 
  * be of more than was taken.
  */
 async function released(subject: Subject, io: Io, id: string, amountMinor: number): Promise<boolean> {
-  const isDone = async (request: GatewayRequest) => {
-    const answer = await kit.ask(io, request);
-    return answer !== null && ["done", "none left"].includes(responses.readReversal(answer));
-  };
-  return (
-    (await isDone(requests.release(subject, io.settings, io, id, amountMinor))) || isDone(requests.voidSale(subject, io.settings, io, id))
-  );
+  const isGone = (answer: kit.Answered) => ["done", "none left"].includes(responses.readReversal(answer));
+  const isReleased = await kit.isDone(io, requests.release(subject, io, id, amountMinor), isGone);
+  return isReleased || kit.isDone(io, requests.voidSale(subject, io, id), isGone);
 }
 
 function takeBack(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
-  return kit.voidElseRefund(
-    io,
-    {
-      void: () => requests.voidSale(attempt, io.settings, io, id),
-      refund: () => requests.refund(attempt, io.settings, io, id),
-    },
-    responses.readReversal,
-    attempt.notes,
-  );
+  const steps = {
+    void: () => requests.voidSale(attempt, io, id),
+    refund: () => requests.refund(attempt, io, id),
+  };
+  return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
 }
 
 /** The same number has the same identifier, so that a lost store is sent again; a used transactionId may be refused. */
@@ -114,18 +100,16 @@ function tokenize(order: Order, io: Io): Promise<Outcome> {
   let tries = 0;
   return kit.storeAgain(io, async () => {
     const transactionId = tries++ === 0 ? requests.codeOf(order) : kit.shortReference(`${order.reference}-${tries}`, 30);
-    const answer = await io.send(requests.store(order, io.settings, io, transactionId));
+    const answer = await io.send(requests.store(order, io, transactionId));
     return (await isSecond(order, io, answer)) ? kit.unknown(SECOND) : follow(order, io, responses.readPayment(answer, order));
   });
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") return kit.perhapsStored;
-  const states = responses.readSearch(await io.send(requests.search(attempt, io.settings, io)), attempt);
+  const states = responses.readSearch(await io.send(requests.search(attempt, io)), attempt);
   if (kit.isOutcome(states)) return states;
-  const settled: Outcome[] = [];
-  for (const state of states) settled.push(await follow(attempt, io, state));
-  const found = kit.theStanding(kit.withoutDuplicates(settled));
+  const found = kit.theStanding(kit.withoutDuplicates(await kit.each(states, (state) => follow(attempt, io, state))));
   const isShown = io.clock.now() - attempt.startedAtMs < (requests.SEARCHED_DAYS - 1) * DAY_MS;
   return found.outcome === "absent" && !isShown ? kit.unknown("the attempt is older than what the search shows") : found;
 }

@@ -2,7 +2,6 @@ import type { CardBrand } from "#src/kernel/card.ts";
 import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { signedHeaders } from "./signature.ts";
-import type { Signing } from "./signature.ts";
 
 const standIn = (what: string) =>
   kit.plainText(`${what} sent for payers, who give none; accounts without relaxed address requirements want it`, { optional: true });
@@ -42,6 +41,7 @@ export const SETTINGS = kit.describeSettings({
   },
 });
 export type Settings = kit.SettingsOf<typeof SETTINGS>;
+type Signer = Pick<kit.Io<typeof SETTINGS>, "settings" | "clock" | "random">;
 
 const TIMEOUT_MS = 60_000;
 const CARD_TYPES: Readonly<Partial<Record<CardBrand, string>>> = {
@@ -56,46 +56,37 @@ const CARD_TYPES: Readonly<Partial<Record<CardBrand, string>>> = {
   unionpay: "062",
 };
 
-function request(method: "GET" | "POST", path: string, settings: Settings, by: Signing, json?: kit.JsonBody): GatewayRequest {
+function request(method: "GET" | "POST", path: string, by: Signer, json?: kit.JsonBody): GatewayRequest {
   const body = json === undefined ? undefined : kit.jsonBody(json);
-  const { host } = new URL(settings.endpoint);
-  return {
-    method,
-    url: `${settings.endpoint}${path}`,
-    headers: {
-      Accept: "application/hal+json;charset=utf-8",
-      ...(body && { "Content-Type": "application/json;charset=utf-8" }),
-      ...signedHeaders({ method, host, path, body }, settings, by),
-    },
-    ...(body && { body }),
-    timeoutMs: TIMEOUT_MS,
+  const { host } = new URL(by.settings.endpoint);
+  const headers = {
+    Accept: "application/hal+json;charset=utf-8",
+    ...(body && { "Content-Type": "application/json;charset=utf-8" }),
+    ...signedHeaders({ method, host, path, body }, by.settings, by),
   };
+  return kit.request(method, by.settings.endpoint + path, headers, body, TIMEOUT_MS);
 }
 
 /**
  * The attempt at the vendor, 30 letters and digits: 28 of the session's hex digits and the attempt's number. A search takes it without
  * quotes, and as `transactionId` it reaches a payment whose id was lost.
  */
-export function codeOf({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string {
-  return `${sessionId.replaceAll("-", "").slice(0, 28)}${String(attempt % 100).padStart(2, "0")}`;
-}
+export const codeOf = ({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string =>
+  `${sessionId.replaceAll("-", "").slice(0, 28)}${String(attempt % 100).padStart(2, "0")}`;
 
 const amountDetails = (amountMinor: number, currency: string) => ({ totalAmount: kit.decimalAmount({ amountMinor, currency }), currency });
 
-function card({ card }: Order): kit.JsonBody {
-  return {
-    number: card.number,
-    expirationMonth: card.expMonth,
-    expirationYear: card.expYear,
-    securityCode: kit.securityCode(card),
-    type: kit.brandName(card, CARD_TYPES),
-  };
-}
+const card = ({ card }: Order): kit.JsonBody => ({
+  number: card.number,
+  expirationMonth: card.expMonth,
+  expirationYear: card.expYear,
+  securityCode: kit.securityCode(card),
+  type: kit.brandName(card, CARD_TYPES),
+});
 
 /** Nine digits of the United States need their dash, six characters of Canada their blank. */
-function postalCode(zip: string | undefined): string | undefined {
-  return zip?.replace(/^([0-9]{5})([0-9]{4})$/, "$1-$2").replace(/^([A-Za-z][0-9][A-Za-z]) ?([0-9][A-Za-z][0-9])$/, "$1 $2");
-}
+const postalCode = (zip: string | undefined): string | undefined =>
+  zip?.replace(/^([0-9]{5})([0-9]{4})$/, "$1-$2").replace(/^([A-Za-z][0-9][A-Za-z]) ?([0-9][A-Za-z][0-9])$/, "$1 $2");
 
 /** What the payer gave, and the merchant's stand-ins for the rest. */
 function billTo(order: Order, { credentials }: Settings): kit.JsonBody | undefined {
@@ -131,8 +122,8 @@ function payment(
 }
 
 /** Takes the money at once. */
-export const sale = (order: Order, settings: Settings, by: Signing) =>
-  request("POST", "/pts/v2/payments", settings, by, payment(order, settings, { capture: true }, order.amountMinor, codeOf(order)));
+export const sale = (order: Order, by: Signer) =>
+  request("POST", "/pts/v2/payments", by, payment(order, by.settings, { capture: true }, order.amountMinor, codeOf(order)));
 
 const STORING: Readonly<Record<string, kit.JsonBody>> = {
   capture: false,
@@ -142,15 +133,15 @@ const STORING: Readonly<Record<string, kit.JsonBody>> = {
 };
 
 /** Has the issuer asked by an authorization of nothing, and keeps the number. `transactionId` is new each time: a processor may refuse a used one. */
-export const store = (order: Order, settings: Settings, by: Signing, transactionId: string) =>
-  request("POST", "/pts/v2/payments", settings, by, payment(order, settings, STORING, 0, transactionId));
+export const store = (order: Order, by: Signer, transactionId: string) =>
+  request("POST", "/pts/v2/payments", by, payment(order, by.settings, STORING, 0, transactionId));
 
 /** How far back a search looks; what began before that is not shown by it. */
 export const SEARCHED_DAYS = 7;
 
 /** Payments by our code. */
-export const search = (subject: Subject, settings: Settings, by: Signing) =>
-  request("POST", "/tss/v2/searches", settings, by, {
+export const search = (subject: Subject, by: Signer) =>
+  request("POST", "/tss/v2/searches", by, {
     save: false,
     name: "lookup",
     timezone: "UTC",
@@ -161,19 +152,19 @@ export const search = (subject: Subject, settings: Settings, by: Signing) =>
   });
 
 /** Takes a sale back before settlement. Its own code differs, so that a search for the attempt finds the payment alone. */
-export const voidSale = (subject: Subject, settings: Settings, by: Signing, id: string) =>
-  request("POST", `/pts/v2/payments/${id}/voids`, settings, by, { clientReferenceInformation: { code: `${codeOf(subject)}v` } });
+export const voidSale = (subject: Subject, by: Signer, id: string) =>
+  request("POST", `/pts/v2/payments/${id}/voids`, by, { clientReferenceInformation: { code: `${codeOf(subject)}v` } });
 
 /** Sends a settled sale back. */
-export const refund = (subject: Subject, settings: Settings, by: Signing, id: string) =>
-  request("POST", `/pts/v2/payments/${id}/refunds`, settings, by, {
+export const refund = (subject: Subject, by: Signer, id: string) =>
+  request("POST", `/pts/v2/payments/${id}/refunds`, by, {
     clientReferenceInformation: { code: `${codeOf(subject)}r` },
     orderInformation: { amountDetails: amountDetails(subject.amountMinor, subject.currency) },
   });
 
 /** Releases what an authorization holds: a part, or what the vendor's own rules refused after the issuer had approved. */
-export const release = (subject: Subject, settings: Settings, by: Signing, id: string, amountMinor: number) =>
-  request("POST", `/pts/v2/payments/${id}/reversals`, settings, by, {
+export const release = (subject: Subject, by: Signer, id: string, amountMinor: number) =>
+  request("POST", `/pts/v2/payments/${id}/reversals`, by, {
     clientReferenceInformation: { code: `${codeOf(subject)}x` },
     reversalInformation: { amountDetails: amountDetails(amountMinor, subject.currency), reason: "the payment was refused" },
   });

@@ -93,26 +93,23 @@ function readMade(body: kit.JsonObject, subject: Subject): State {
     return isHeld && id !== undefined ? { outcome: "refused", id, refusal } : refusal;
   }
   if (id === undefined) return kit.unknown("201 without the payment's id");
-  switch (status ?? "") {
-    case "AUTHORIZED":
-      return readAuthorized(body, id, subject);
-    case "PARTIAL_AUTHORIZED":
-      return { outcome: "partial", id, amountMinor: authorizedOf(body, subject) ?? subject.amountMinor };
-    case "AUTHORIZED_RISK_DECLINED":
-      return { outcome: "refused", id, refusal: refusalOf(body, "fraud_suspected") };
-    case "AUTHORIZED_PENDING_REVIEW":
-    case "PENDING_REVIEW":
-      return kit.declined("held_for_review", { processor: { cybersource_payment_id: id } });
-    case "PENDING_AUTHENTICATION":
-      return kit.declined("authentication_required", { processor: { cybersource_payment_id: id } });
-    default:
-      return kit.unknown("a status that Cybersource does not document");
-  }
+  if (status === "AUTHORIZED") return readAuthorized(body, id, subject);
+  if (status === "PARTIAL_AUTHORIZED") return { outcome: "partial", id, amountMinor: authorizedOf(body, subject) ?? subject.amountMinor };
+  if (status === "AUTHORIZED_RISK_DECLINED") return { outcome: "refused", id, refusal: refusalOf(body, "fraud_suspected") };
+  const refused = ofPending(status);
+  return refused === undefined
+    ? kit.unknown("a status that Cybersource does not document")
+    : kit.declined(refused, { processor: { cybersource_payment_id: id } });
 }
 
-function authorizedOf(body: kit.JsonObject, { currency }: Subject): number | null {
-  return kit.minorOfDecimal(kit.at(body, "orderInformation", "amountDetails", "authorizedAmount"), currency);
-}
+/** Statuses of what waits for somebody who will not come. */
+const ofPending = kit.codeTable({
+  held_for_review: "AUTHORIZED_PENDING_REVIEW PENDING_REVIEW",
+  authentication_required: "PENDING_AUTHENTICATION",
+});
+
+const authorizedOf = (body: kit.JsonObject, { currency }: Subject): number | null =>
+  kit.minorOfDecimal(kit.at(body, "orderInformation", "amountDetails", "authorizedAmount"), currency);
 
 function readAuthorized(body: kit.JsonObject, id: string, subject: Subject): Approved | Declined | Unknown {
   const details = kit.at(body, "orderInformation", "amountDetails");
@@ -128,9 +125,8 @@ function readAuthorized(body: kit.JsonObject, id: string, subject: Subject): App
   return kit.approved({ cybersource_payment_id: id, cybersource_instrument_identifier_id: identifier });
 }
 
-function codeOfReason(reason: string | undefined, otherwise: DeclineCode): DeclineCode {
-  return reason?.endsWith("_WATCHLIST_MATCH") ? "fraud_suspected" : (ofReason(reason) ?? otherwise);
-}
+const codeOfReason = (reason: string | undefined, otherwise: DeclineCode): DeclineCode =>
+  reason?.endsWith("_WATCHLIST_MATCH") ? "fraud_suspected" : (ofReason(reason) ?? otherwise);
 
 function refusalOf(body: kit.JsonObject, otherwise: DeclineCode): Declined {
   const code = codeOfReason(kit.textAt(body, "errorInformation", "reason"), otherwise);

@@ -14,7 +14,7 @@ interface Settings {
 }
 
 /** What is signed: the vendor's own path, whatever prefix an endpoint puts before it. */
-export interface Signed {
+interface Signed {
   method: "GET" | "POST";
   host: string;
   path: string;

@@ -23,15 +23,9 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: responses.FINAL_AFTER_MS,
     token: "a card kept for the customer whose id is the session's, found by the payment id",
-    processorFields: {
-      charge: ["ecommpay_payment_id", "ecommpay_operation_id"],
-      tokenize: ["ecommpay_payment_id", "ecommpay_operation_id"],
-      transactionId: "ecommpay_payment_id",
-    },
+    processorFields: { charge: "ecommpay_payment_id ecommpay_operation_id", tokenize: "ecommpay_payment_id ecommpay_operation_id" },
     deadlineMs: DEADLINE_MS,
   },
   sandbox: { project_id: "12345", secret_key: "demo-secret-key", ip_address: "203.0.113.10" },
@@ -46,7 +40,7 @@ export const gateway = kit.defineGateway({
     "declines. In the simulator the common table wins for the first; the second declines in both. " +
     DECIMALS.note +
     "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
-  charge: async (order, io) => withPayer(order, io, async (payerIp) => closed(order, io, await follow(order, io, payerIp))),
+  charge,
   tokenize,
   lookUp,
   void: async (attempt, io) =>
@@ -54,24 +48,21 @@ export const gateway = kit.defineGateway({
     kit.reversal(await lookUp(attempt, io), async () => attempt.mode === "charge" && released(attempt, io, attempt.amountMinor)),
 });
 
-/** The vendor demands the payer's address. In the sandbox any will do; with live money nothing is made up. */
-async function withPayer(order: Order, io: Io, run: (payerIp: string) => Promise<Outcome>): Promise<Outcome> {
-  const payerIp = requests.payerIpOf(order, io.settings, io.egressIp) ?? (io.settings.environment === "test" ? "127.0.0.1" : null);
-  if (payerIp !== null) return run(payerIp);
-  return kit.declined("gateway_misconfigured", { reason: "ip_address or SIP_PUBLIC_HOST must say this service's public address" });
+async function charge(order: Order, io: Io): Promise<Outcome> {
+  const payerIp = kit.payerIpOf(order, io);
+  return kit.isOutcome(payerIp) ? payerIp : closed(order, io, await follow(order, io, payerIp));
 }
 
 /** As a charge; a card that the verification did not keep is kept by a request of its own while it is still there. */
-function tokenize(order: Order, io: Io): Promise<Outcome> {
-  return withPayer(order, io, async (payerIp) => {
-    const state = await follow(order, io, payerIp);
-    if (state.outcome !== "not kept") return closed(order, io, state);
-    const token = responses.readToken(await io.send(requests.makeToken(order, io.settings, payerIp)));
-    // Nobody can find this token again by the payment's id: the merchant gets it with the status webhook.
-    return token === null
-      ? notKept(state.approved)
-      : { ...state.approved, webhookProcessor: { ...state.approved.webhookProcessor, token } };
-  });
+async function tokenize(order: Order, io: Io): Promise<Outcome> {
+  const payerIp = kit.payerIpOf(order, io);
+  if (kit.isOutcome(payerIp)) return payerIp;
+  const state = await follow(order, io, payerIp);
+  if (state.outcome !== "not kept") return closed(order, io, state);
+  const { approved } = state;
+  const token = responses.readToken(await io.send(requests.makeToken(order, io.settings, payerIp)));
+  // Nobody can find this token again by the payment's id: the merchant gets it with the status webhook.
+  return token === undefined ? notKept(approved) : { ...approved, webhookProcessor: { ...approved.webhookProcessor, token } };
 }
 
 const notKept = ({ processor }: { processor: Declined["processor"] }) =>

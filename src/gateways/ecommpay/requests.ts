@@ -51,11 +51,6 @@ const card = ({ card: { number, expYear, expMonth, cardholderName } }: Order): M
   card_holder: kit.latinName(cardholderName ?? "", LONGEST_NAME) ?? NAMELESS,
 });
 
-/** The payer's address, which the vendor demands: the shopper's own, else this service's; null when neither is known. */
-export function payerIpOf(order: Order, settings: Settings, egressIp: string | null): string | null {
-  return order.customerIp ?? settings.credentials.ip_address?.reveal() ?? egressIp;
-}
-
 /** Takes the money, or asks the issuer about the card for no money and keeps it. The answer only says "accepted". */
 export function pay(order: Order, settings: Settings, payerIp: string): GatewayRequest {
   const stores = order.mode === "tokenize";

@@ -188,6 +188,5 @@ function readApproval(body: kit.JsonObject, operation: kit.JsonObject, processor
 }
 
 /** The token of a card that was kept by a request of its own. */
-export function readToken(answer: GatewayAnswer): string | null {
-  return kit.idAt(kit.lookUpBody(answer, kit.readJson) ?? undefined, /^[\x21-\x7e]{16,255}$/, "token") ?? null;
-}
+export const readToken = (answer: GatewayAnswer): string | undefined =>
+  kit.idAt(kit.lookUpBody(answer, kit.readJson), /^[\x21-\x7e]{16,255}$/, "token");

@@ -19,12 +19,10 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // A used reference is either refused or answered with its first purchase: the vendor does not say which.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     sendsPostalCode: false,
     token: "a card token",
-    processorFields: { charge: ["fatzebra_purchase_id"], tokenize: ["fatzebra_card_token"], transactionId: "fatzebra_purchase_id" },
+    processorFields: { charge: "fatzebra_purchase_id", tokenize: "fatzebra_card_token" },
     deadlineMs: 90_000,
   },
   sandbox: { username: "TEST", token: "TEST", ip_address: "203.0.113.10" },
@@ -42,14 +40,8 @@ export const gateway = kit.defineGateway({
     attempt.mode === "charge" ? voidPurchase(attempt, io) : kit.perhapsStored,
 });
 
-/** The payer's address. In the sandbox any will do; with live money nothing is made up. */
-function payerIpOf(order: Order, io: Io): string | Declined {
-  const reason = "ip_address or SIP_PUBLIC_HOST must say this service's public IPv4 address";
-  return requests.payerIpOf(order, io.settings, io.egressIp) ?? kit.declined("gateway_misconfigured", { reason });
-}
-
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const payerIp = payerIpOf(order, io);
+  const payerIp = kit.payerIpOf(order, io, "IPv4");
   if (kit.isOutcome(payerIp)) return payerIp;
   return whole(order, io, (await purchased(order, io, payerIp)).state);
 }
@@ -68,10 +60,7 @@ async function whole(subject: kit.Noted<Subject>, io: Io, state: responses.Purch
   if (state.outcome !== "partial") return state;
   if (state.isHeld) {
     const held = kit.declined("gateway_misconfigured", { reason: "the money was only held; it was released" });
-    return kit.releasedFirst(held, async () => {
-      const answer = await kit.ask(io, requests.voidPurchase(io.settings, state.id));
-      return answer !== null && responses.readReversal(answer) === "done";
-    });
+    return kit.releasedFirst(held, () => kit.isDone(io, requests.voidPurchase(io.settings, state.id), responses.readReversal));
   }
   const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
   return kit.releasedFirst(refusal, () => reversed({ ...subject, amountMinor: state.amountMinor }, io, state.id));
@@ -82,9 +71,9 @@ async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
   const uncaptured = responses.uncapturedId(answer, attempt);
   if (uncaptured !== undefined) {
     // One that was released meanwhile is voided no more, and nothing of it is left.
-    const step = await kit.ask(io, requests.voidPurchase(io.settings, uncaptured));
-    const isGone = step !== null && responses.readReversal(step) !== "unclear";
-    return isGone ? { outcome: "voided" } : kit.unknown("the hold could not be released");
+    const isGone = (step: kit.Answered) => responses.readReversal(step) !== "unclear";
+    const isReleased = await kit.isDone(io, requests.voidPurchase(io.settings, uncaptured), isGone);
+    return isReleased ? { outcome: "voided" } : kit.unknown("the hold could not be released");
   }
   const found = responses.readFound(answer, attempt);
   const state = found.outcome === "absent" ? found : await whole(attempt, io, found);
@@ -109,7 +98,7 @@ const reversed = (subject: kit.Noted<Subject>, io: Io, id: string): Promise<bool
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
   if (!io.settings.options.verify)
     return kit.storeAgain(io, async () => responses.readStored(await io.send(requests.store(order, io.settings))));
-  const payerIp = payerIpOf(order, io);
+  const payerIp = kit.payerIpOf(order, io, "IPv4");
   if (kit.isOutcome(payerIp)) return payerIp;
   const { state, answer } = await purchased(order, io, payerIp);
   return stored(io, state, answer);
@@ -127,7 +116,7 @@ async function stored(io: Io, held: responses.PurchaseState, answer: GatewayAnsw
   // Nothing settles a hold: one that cannot be voided was released before.
   const isReleased = voided !== null && responses.readReversal(voided) !== "unclear";
   const reason = "the card is stored; that the hold which verified it was released is not known: else it lapses";
-  return kit.approved({ fatzebra_card_token: token }, isReleased ? {} : { reason });
+  return kit.approved({ fatzebra_card_token: token }, { reason: isReleased ? undefined : reason });
 }
 
 /** By our reference; of a card that was to be stored, the hold that verified it. */

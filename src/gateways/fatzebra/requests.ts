@@ -1,4 +1,3 @@
-import { isIPv4 } from "node:net";
 import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
@@ -24,12 +23,6 @@ const READ_TIMEOUT_MS = 20_000;
 export const VERIFICATION_MINOR = 100;
 /** What stands for a holder whose name was not asked for: an empty one is refused. */
 const NAMELESS = "Cardholder";
-
-/** The payer's IPv4 address, which the vendor demands: the shopper's own, else this service's; null when none is known. */
-export function payerIpOf(order: Order, { credentials, environment }: Settings, egressIp: string | null): string | null {
-  const own = credentials.ip_address?.reveal() ?? egressIp ?? "";
-  return kit.ipv4Of(order) ?? (isIPv4(own) ? own : environment === "test" ? "127.0.0.1" : null);
-}
 
 const headers = ({ credentials }: Settings) => ({ Authorization: kit.basicAuth(credentials.username, credentials.token) });
 

@@ -179,7 +179,7 @@ export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown
 
 /** The token that every purchase's answer has. */
 export const tokenOf = (answer: GatewayAnswer) =>
-  kit.idAt(kit.lookUpBody(answer, kit.readJson, [200, 201]) ?? undefined, TOKEN, "response", "card_token");
+  kit.idAt(kit.lookUpBody(answer, kit.readJson, [200, 201]), TOKEN, "response", "card_token");
 
 /** Whether the bank said no to a refund, and no fault leaves open what became of it. */
 export function isDeclined({ status, body }: kit.Answered): boolean {
@@ -192,10 +192,10 @@ export function isDeclined({ status, body }: kit.Answered): boolean {
 /** A void is refused once the purchase is settled. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
-  const [outer, inner] = [kit.at(read ?? undefined, "successful"), kit.at(read ?? undefined, "response", "successful")];
+  const [outer, inner] = [kit.at(read, "successful"), kit.at(read, "response", "successful")];
   if (status < 300 && outer === true && inner === true) return "done";
   // The refund's own reference was used.
-  const errors = kit.at(read ?? undefined, "errors");
+  const errors = kit.at(read, "errors");
   const isUsed =
     outer === false &&
     Array.isArray(errors) &&

@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayAnswer, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AttemptTrace, GatewayAnswer, LookUpResult, Order, Outcome, Subject, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -19,15 +19,12 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // Client-Request-Id is a nonce: a second request with it is refused, never replayed.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     // A minute of 404 after the vendor's own time-out of a minute.
     absenceIsProofAfterMs: 120_000,
     token: "a payment token",
     processorFields: {
-      charge: ["fiserv_transaction_id", "fiserv_order_id", "fiserv_state"],
-      tokenize: ["fiserv_payment_token", "fiserv_order_id"],
-      transactionId: "fiserv_transaction_id",
+      charge: "fiserv_transaction_id fiserv_order_id fiserv_state",
+      tokenize: "fiserv_payment_token fiserv_order_id",
       inWebhook: {
         fiserv_transaction_id: ["fiserv_transaction_id"],
         fiserv_order_id: ["fiserv_order_id"],
@@ -45,7 +42,7 @@ export const gateway = kit.defineGateway({
     "401 answers, whether a declined payment's order id may be used again (each card has its own), and that a card stored twice has two tokens: " +
     "one that was stored too late is deleted. A refund whose answer was lost, and that its " +
     "order does not show, is not sent again: the payment stays on the list of unmatched ones.",
-  refusalOf: (sum) => (sum.mode === "charge" && requests.fiservAmount(sum) === null ? "Fiserv takes two decimal places only" : null),
+  refusalOf: (sum) => (sum.mode === "charge" && kit.twoPlaces(sum) === null ? "Fiserv takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -53,8 +50,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: FiservIo): Promise<Outcome> {
-  const total = kit.unrefused(requests.fiservAmount(order));
-  const answer = await io.send(requests.sale(order, io.settings, io, total));
+  const answer = await io.send(requests.sale(order, io));
   const state = responses.readSale(answer, order);
   if (await isSecond(order, io, answer, state)) return kit.usedUp({ reason: SECOND }, "gateway_credentials_invalid");
   return follow(order, io, state);
@@ -66,16 +62,16 @@ async function charge(order: Order, io: FiservIo): Promise<Outcome> {
  */
 async function isSecond(order: Order, io: FiservIo, answer: GatewayAnswer, state: PaymentState): Promise<boolean> {
   const isShutOut = answer.kind === "answered" && answer.status === 401 && state.outcome === "declined" && !kit.isDuplicate(state);
-  return isShutOut && responses.isAnswered(await io.send(requests.readPayment(io.settings, io, order.reference)));
+  return isShutOut && responses.isAnswered(await io.send(requests.readPayment(io, order.reference)));
 }
 
 /** Waits for what is not decided yet, and takes back what was approved in part. */
-async function follow(subject: requests.Subject, io: FiservIo, first: PaymentState, notes: AttemptTrace["notes"] = {}): Promise<Outcome> {
+async function follow(subject: Subject, io: FiservIo, first: PaymentState, notes: AttemptTrace["notes"] = {}): Promise<Outcome> {
   let state: PaymentState | null = first;
   if (first.outcome === "waiting") {
     await io.note({ payment: first.id });
     state = await kit.poll(io, async () => {
-      const read = responses.readLookUp(await io.send(requests.readPayment(io.settings, io, first.id)), subject);
+      const read = responses.readLookUp(await io.send(requests.readPayment(io, first.id)), subject);
       return read.outcome === "waiting" || read.outcome === "absent" || read.outcome === "unknown" ? undefined : read;
     });
   }
@@ -89,29 +85,22 @@ async function follow(subject: requests.Subject, io: FiservIo, first: PaymentSta
   });
 }
 
-function takeBack(subject: requests.Subject, io: FiservIo, id: string, notes: AttemptTrace["notes"]): Promise<boolean> {
-  return kit.voidElseRefund(
-    io,
-    {
-      void: () => requests.voidPayment(io.settings, io, id),
-      refund: () => requests.returnPayment(subject, io.settings, io, id),
-    },
-    responses.readReversal,
-    notes,
-  );
+function takeBack(subject: Subject, io: FiservIo, id: string, notes: AttemptTrace["notes"]): Promise<boolean> {
+  const steps = { void: () => requests.voidPayment(io, id), refund: () => requests.returnPayment(subject, io, id) };
+  return kit.voidElseRefund(io, steps, responses.readReversal, notes);
 }
 
 async function voidPayment(attempt: AttemptTrace, io: FiservIo): Promise<VoidResult> {
   return kit.reversal(await lookUp(attempt, io), async ({ processor }) => {
     // A return whose answer was lost is a transaction of the payment's order.
-    const returned = responses.readOrder(await io.send(requests.readOrder(attempt, io.settings, io)), attempt);
+    const returned = responses.readOrder(await io.send(requests.readOrder(attempt, io)), attempt);
     return returned === "none" ? takeBack(attempt, io, processor["fiserv_transaction_id"] ?? "", attempt.notes) : returned === "whole";
   });
 }
 
 async function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
   const stored = await kit.storeAgain(io, async () => {
-    const answer = await io.send(requests.createToken(order, io.settings, io));
+    const answer = await io.send(requests.createToken(order, io));
     const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: responses.readable });
     const state = kit.isOutcome(read) ? read : responses.readToken(read.status, read.body);
     return (await isSecond(order, io, answer, state)) ? kit.unknown(SECOND) : state;
@@ -121,12 +110,12 @@ async function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
 
 /** By the token that was noted: without one no stored card is known. */
 async function removeToken({ notes: { fiserv_payment_token: token } }: AttemptTrace, io: FiservIo): Promise<VoidResult> {
-  return token === undefined ? kit.perhapsStored : responses.readRemoval(await io.send(requests.deleteToken(io.settings, io, token)));
+  return token === undefined ? kit.perhapsStored : responses.readRemoval(await io.send(requests.deleteToken(io, token)));
 }
 
 async function lookUp(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") return kit.perhapsStored;
-  const found = responses.readLookUp(await io.send(requests.readPayment(io.settings, io, attempt.reference)), attempt);
+  const found = responses.readLookUp(await io.send(requests.readPayment(io, attempt.reference)), attempt);
   return kit.isDuplicate(found) ? ofOrder(attempt, io) : settled(attempt, io, found);
 }
 
@@ -137,9 +126,7 @@ async function settled(attempt: AttemptTrace, io: FiservIo, found: PaymentState 
 
 /** A second delivery that was refused for the first one's sake carries the attempt's ids too, and says nothing of the first. */
 async function ofOrder(attempt: AttemptTrace, io: FiservIo): Promise<LookUpResult> {
-  const sales = responses.readSales(await io.send(requests.readOrder(attempt, io.settings, io)), attempt);
+  const sales = responses.readSales(await io.send(requests.readOrder(attempt, io)), attempt);
   if (sales === null) return kit.unknown("Fiserv did not show the order");
-  const found: LookUpResult[] = [];
-  for (const sale of sales) found.push(await settled(attempt, io, sale));
-  return kit.theStanding(kit.withoutDuplicates(found));
+  return kit.theStanding(kit.withoutDuplicates(await kit.each(sales, (sale) => settled(attempt, io, sale))));
 }

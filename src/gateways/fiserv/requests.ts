@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayIo, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 const OPAQUE = [/^[\x21-\x7e]{8,255}$/, "8 characters of ASCII or more without blanks"] as const;
@@ -9,25 +9,21 @@ export const SETTINGS = kit.describeSettings({
   credentials: {
     api_key: kit.secret("API key of the app in Fiserv's developer portal", { form: OPAQUE }),
     api_secret: kit.secret("the app's API secret: requests are signed with it", { form: OPAQUE }),
-    store_id: {
-      secret: false,
+    store_id: kit.plainText("which store takes the payment, where one app serves several; at most 20 digits", {
       optional: true,
       wholeNumber: true,
-      meaning: "which store takes the payment, where one app serves several; at most 20 digits",
-    },
-    region: {
-      secret: false,
-      optional: true,
-      meaning: "argentina, brazil, germany, india or northamerica; left out, the vendor's North American host without a Region header",
-    },
+      form: [/^[0-9]{1,20}$/, "a number of at most 20 digits"],
+    }),
+    region: kit.plainText(
+      "argentina, brazil, germany, india or northamerica; left out, the vendor's North American host without a Region header",
+      { optional: true },
+    ),
   },
   options: {
-    telephone_origin: {
-      values: ["MOTO", "PHONE", "ECOM"],
-      default: "MOTO",
-      meaning:
-        "how telephone payments are marked: MOTO, PHONE for stores whose set-up tells mail and telephone apart, ECOM for stores without either",
-    },
+    telephone_origin: kit.oneOf(
+      ["MOTO", "PHONE", "ECOM"],
+      "how telephone payments are marked: MOTO, PHONE for stores whose set-up tells mail and telephone apart, ECOM for stores without either",
+    ),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -37,30 +33,23 @@ const PATH = "/gateway/v2";
 const EMEA_PATH = { test: "/sandbox/ipp/payments-gateway/v2", live: "/ipp/payments-gateway/v2" };
 const REGIONS = ["argentina", "brazil", "germany", "india", "northamerica"];
 
-/** Which attempt a request belongs to: an order, or what is left of one. */
-export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
-
 /** What signs a request: the vendor refuses a Client-Request-Id that it has seen, and a Timestamp older than five minutes. */
-export type Signing = Pick<GatewayIo, "clock" | "random">;
+type Signer = Pick<kit.Io<typeof SETTINGS>, "settings" | "clock" | "random">;
 
-function request(settings: Settings, by: Signing, method: GatewayRequest["method"], path: string, body?: kit.JsonBody): GatewayRequest {
-  const { api_key: key, api_secret: secret, region } = settings.credentials;
+function request(by: Signer, method: GatewayRequest["method"], path: string, body?: kit.JsonBody): GatewayRequest {
+  const { api_key: key, api_secret: secret, region } = by.settings.credentials;
   const bytes = body === undefined ? undefined : kit.jsonBody(body);
   const [id, timestamp] = [by.random.uuid(), String(by.clock.now())];
-  return {
-    method,
-    url: `${baseOf(settings)}${path}`,
-    headers: {
-      Accept: "application/json",
-      "Content-Type": "application/json",
-      "Api-Key": key.reveal(),
-      "Client-Request-Id": id,
-      Timestamp: timestamp,
-      "Message-Signature": kit.hmac("sha256", secret, [key, id, timestamp, ...(bytes ? [bytes] : [])], "base64"),
-      ...(region && { Region: region.reveal() }),
-    },
-    ...(bytes && { body: bytes }),
+  const headers = {
+    Accept: "application/json",
+    "Content-Type": "application/json",
+    "Api-Key": key.reveal(),
+    "Client-Request-Id": id,
+    Timestamp: timestamp,
+    "Message-Signature": kit.hmac("sha256", secret, [key, id, timestamp, bytes ?? ""], "base64"),
+    ...(region && { Region: region.reveal() }),
   };
+  return kit.request(method, baseOf(by.settings) + path, headers, bytes);
 }
 
 function baseOf({ endpoint, side, environment, credentials: { region } }: Settings): string {
@@ -68,22 +57,15 @@ function baseOf({ endpoint, side, environment, credentials: { region } }: Settin
   return isEmea ? side.emea + EMEA_PATH[environment] : endpoint + PATH;
 }
 
-const storeOf = ({ credentials: { store_id: store } }: Settings) => (store ? { storeId: store.reveal() } : {});
-const storeQuery = ({ credentials: { store_id: store } }: Settings) => (store ? `?storeId=${store.reveal()}` : "");
+const storeOf = ({ settings: { credentials } }: Signer) => ({ storeId: credentials.store_id?.reveal() });
+const storeQuery = ({ settings: { credentials } }: Signer) => (credentials.store_id ? `?storeId=${credentials.store_id.reveal()}` : "");
 
-/** The digits of a number: major units with two places, as the vendor's own samples write them; null when the currency's third place is in use. */
-export function fiservAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
-  return kit.decimalAmount(subject, 2);
-}
-
-function paymentCard({ card }: Order): kit.JsonBody {
-  return {
-    number: card.number,
-    securityCode: kit.securityCode(card),
-    expiryDate: { month: card.expMonth, year: kit.expiry(card, "YY") },
-    cardholderName: kit.optionalText(kit.unicodeText, card.cardholderName, 96),
-  };
-}
+const paymentCard = ({ card }: Order): kit.JsonBody => ({
+  number: card.number,
+  securityCode: kit.securityCode(card),
+  expiryDate: { month: card.expMonth, year: kit.expiry(card, "YY") },
+  cardholderName: kit.optionalText(kit.unicodeText, card.cardholderName, 96),
+});
 
 /** Limits of the vendor's billing address; undefined when nothing of it is known. */
 function billing(order: Order): { name: string | undefined; address: { [key: string]: kit.JsonBody | undefined } | undefined } {
@@ -99,16 +81,19 @@ function billing(order: Order): { name: string | undefined; address: { [key: str
   return { name, address: Object.values(address).some(Boolean) ? address : undefined };
 }
 
+/** The digits of a number: major units with two places, as the vendor's own samples write them. */
+const totalOf = (order: Order) => kit.jsonNumber(kit.unrefused(kit.twoPlaces(order)));
+
 /** Authorizes and captures in one step. `orderId` and `merchantTransactionId` are the attempt's: a second card has others. */
-export function sale(order: Order, settings: Settings, by: Signing, total: string): GatewayRequest {
+export function sale(order: Order, by: Signer): GatewayRequest {
   const { name, address } = billing(order);
   const comments = kit.optionalText(kit.unicodeText, order.description, 1024);
-  return request(settings, by, "POST", "/payments", {
+  return request(by, "POST", "/payments", {
     requestType: "PaymentCardSaleTransaction",
-    ...storeOf(settings),
+    ...storeOf(by),
     merchantTransactionId: order.reference,
-    transactionOrigin: order.channel === "voice" ? settings.options.telephone_origin : "ECOM",
-    transactionAmount: { total: kit.jsonNumber(total), currency: order.currency },
+    transactionOrigin: order.channel === "voice" ? by.settings.options.telephone_origin : "ECOM",
+    transactionAmount: { total: totalOf(order), currency: order.currency },
     order: {
       orderId: order.reference,
       ...((name ?? address) && { billing: { name, address } }),
@@ -120,51 +105,41 @@ export function sale(order: Order, settings: Settings, by: Signing, total: strin
 }
 
 /** Stores the card after a zero-amount verification. It moves no money and may be sent again. */
-export function createToken(order: Order, settings: Settings, by: Signing): GatewayRequest {
-  return request(settings, by, "POST", "/payment-tokens", {
+export const createToken = (order: Order, by: Signer): GatewayRequest =>
+  request(by, "POST", "/payment-tokens", {
     requestType: "PaymentCardPaymentTokenizationRequest",
-    ...storeOf(settings),
+    ...storeOf(by),
     merchantTransactionId: order.reference,
     paymentCard: paymentCard(order),
     billingAddress: billing(order).address,
     createToken: { reusable: true, declineDuplicates: false },
     accountVerification: true,
   });
-}
 
 /** Takes a stored card out of the vendor's keeping. */
-export function deleteToken(settings: Settings, by: Signing, token: string): GatewayRequest {
-  return request(settings, by, "DELETE", `/payment-tokens/${encodeURIComponent(token)}${storeQuery(settings)}`);
-}
+export const deleteToken = (by: Signer, token: string): GatewayRequest =>
+  request(by, "DELETE", `/payment-tokens/${encodeURIComponent(token)}${storeQuery(by)}`);
 
 /** A payment by the vendor's id, or by our `merchantTransactionId`. */
-export function readPayment(settings: Settings, by: Signing, id: string): GatewayRequest {
-  return request(settings, by, "GET", `/payments/${encodeURIComponent(id)}${storeQuery(settings)}`);
-}
+export const readPayment = (by: Signer, id: string): GatewayRequest =>
+  request(by, "GET", `/payments/${encodeURIComponent(id)}${storeQuery(by)}`);
 
 /** Everything that was done under the attempt's order, returns too. */
-export function readOrder({ reference }: Subject, settings: Settings, by: Signing): GatewayRequest {
-  return request(settings, by, "GET", `/orders/${encodeURIComponent(reference)}${storeQuery(settings)}`);
-}
+export const readOrder = ({ reference }: Subject, by: Signer): GatewayRequest =>
+  request(by, "GET", `/orders/${encodeURIComponent(reference)}${storeQuery(by)}`);
 
 /** Takes a sale back on the day it was made. */
-export function voidPayment(settings: Settings, by: Signing, id: string): GatewayRequest {
-  return request(settings, by, "POST", `/payments/${id}`, { requestType: "VoidTransaction", ...storeOf(settings) });
-}
+export const voidPayment = (by: Signer, id: string): GatewayRequest =>
+  request(by, "POST", `/payments/${id}`, { requestType: "VoidTransaction", ...storeOf(by) });
 
 /** Gives a settled sale back. */
-export function returnPayment(subject: Subject, settings: Settings, by: Signing, id: string): GatewayRequest {
-  return request(settings, by, "POST", `/payments/${id}`, {
+export const returnPayment = (subject: Subject, by: Signer, id: string): GatewayRequest =>
+  request(by, "POST", `/payments/${id}`, {
     requestType: "ReturnTransaction",
-    ...storeOf(settings),
-    transactionAmount: { total: kit.jsonNumber(kit.unrefused(fiservAmount(subject))), currency: subject.currency },
+    ...storeOf(by),
+    transactionAmount: { total: kit.jsonNumber(kit.unrefused(kit.twoPlaces(subject))), currency: subject.currency },
   });
-}
 
-/** What is wrong with the settings, or null. */
-export function settingsFault({ credentials }: Settings): string | null {
-  const { store_id: store, region } = credentials;
-  if (store && !/^[0-9]{1,20}$/.test(store.reveal())) return "store_id is not a number of at most 20 digits";
-  if (region && !REGIONS.includes(region.reveal())) return `region is none of ${REGIONS.join(", ")}`;
-  return null;
-}
+/** What is wrong with the settings beyond their forms, or null. */
+export const settingsFault = ({ credentials: { region } }: Settings): string | null =>
+  region && !REGIONS.includes(region.reveal()) ? `region is none of ${REGIONS.join(", ")}` : null;

@@ -1,8 +1,7 @@
 import { currencyNumber } from "#src/kernel/money.ts";
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, Unknown, VoidResult } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import type { Subject } from "./requests.ts";
 
 /**
  * `processor.responseCode`, else the number in `approvalCode` or `error.code`, in our words. Of the others those of an issuer, which are
@@ -40,7 +39,7 @@ const ofField = kit.textTable<DeclineCode>([
   // Ours, and in order: only a second delivery of the request can be refused for them.
   [/merchantTransactionId|orderId/i, "duplicate_transaction"],
 ]);
-const ofStatus = kit.wordTable<DeclineCode>({ "401": "gateway_credentials_invalid", "403": "gateway_credentials_invalid" });
+const ofStatus = kit.codeTable({ gateway_credentials_invalid: "401 403" });
 
 const PAYMENT_ID = /^[A-Za-z0-9-]{1,64}$/;
 const TEXT_ID = /^[\x21-\x7e]{1,255}$/;
@@ -104,14 +103,12 @@ function paid(body: kit.JsonObject, id: string, subject: Subject): Approved | Un
 }
 
 /** Further keys of the status webhook. */
-function details(body: kit.JsonObject): Readonly<Record<string, string | undefined>> {
-  return {
-    fiserv_status: resultOf(body),
-    approval_code: kit.textAt(body, "processor", "authorizationCode") ?? kit.textAt(body, "approvalCode"),
-    response_code: kit.scalarAt(body, "processor", "responseCode"),
-    response_message: kit.textAt(body, "processor", "responseMessage") ?? kit.textAt(body, "error", "message"),
-  };
-}
+const details = (body: kit.JsonObject): Readonly<Record<string, string | undefined>> => ({
+  fiserv_status: resultOf(body),
+  approval_code: kit.textAt(body, "processor", "authorizationCode") ?? kit.textAt(body, "approvalCode"),
+  response_code: kit.scalarAt(body, "processor", "responseCode"),
+  response_message: kit.textAt(body, "processor", "responseMessage") ?? kit.textAt(body, "error", "message"),
+});
 
 /** Statuses that refuse a payment by issuer or rules; a 200 may be read so where the result in its body says it. */
 const REFUSING = new Set([200, 409, 422]);
@@ -165,9 +162,8 @@ function refusalCode(body: kit.JsonObject): string | undefined {
   return (byIssuer === "00" ? undefined : byIssuer) ?? inApproval ?? kit.scalarAt(body, "error", "code");
 }
 
-function faultyFields(body: kit.JsonObject): string {
-  return (kit.objectsAt(body, "error", "details") ?? []).map((detail) => kit.textAt(detail, "field") ?? "").join(" ");
-}
+const faultyFields = (body: kit.JsonObject): string =>
+  (kit.objectsAt(body, "error", "details") ?? []).map((detail) => kit.textAt(detail, "field") ?? "").join(" ");
 
 /** `requestStatus` of a card that is stored. */
 const STORED = new Set(["SUCCESS", "APPROVED"]);
@@ -214,13 +210,7 @@ export function readLookUp(answer: GatewayAnswer, subject: Subject): PaymentStat
   return foundState(status, body, subject);
 }
 
-const ofState = kit.wordTable({
-  AUTHORIZED: "APPROVED",
-  CAPTURED: "APPROVED",
-  SETTLED: "APPROVED",
-  DECLINED: "DECLINED",
-  WAITING: "WAITING",
-});
+const ofState = kit.meanings({ APPROVED: "AUTHORIZED CAPTURED SETTLED", DECLINED: "DECLINED", WAITING: "WAITING" });
 /** What a look-up shows: the vendor keeps a payment's state, but not in every version the result of its first answer. */
 function shown(body: kit.JsonObject): kit.JsonObject {
   const result = resultOf(body) ?? ofState(kit.textAt(body, "transactionState"));

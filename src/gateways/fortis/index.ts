@@ -16,17 +16,11 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // Whether a used transaction_api_id is refused is unconfirmed, so that nothing is ever sent twice.
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 180_000,
     // The product's industry says so, not the request.
     moto: false,
     token: "a token",
-    processorFields: {
-      charge: ["fortis_transaction_id"],
-      tokenize: ["fortis_token_id"],
-      transactionId: "fortis_transaction_id",
-    },
+    processorFields: { charge: "fortis_transaction_id", tokenize: "fortis_token_id" },
     deadlineMs: 75_000,
   },
   sandbox: {
@@ -76,8 +70,7 @@ async function takeBack(io: Io, id: string, amountMinor: number | null, notes: N
     const refund = () => requests.refund(amountMinor, io.settings, id);
     return kit.voidElseRefund(io, { void: voiding, refund }, responses.readReversal, notes);
   }
-  const answer = await kit.ask(io, voiding());
-  return answer !== null && responses.readReversal(answer) === "done";
+  return kit.isDone(io, voiding(), responses.readReversal);
 }
 
 /** A lost check is looked for; it moved nothing, as a store moves nothing, and is else sent again under another id of ours. */
@@ -119,6 +112,6 @@ async function removeToken({ notes }: AttemptTrace, io: Io): Promise<VoidResult>
   // Attempts of the version before have the id as `token`.
   const { token: before, fortis_token_id: token = before } = notes;
   if (token === undefined) return kit.perhapsStored;
-  const answer = await kit.ask(io, requests.deleteToken(io.settings, token));
-  return answer !== null && kit.isGone(answer) ? { outcome: "voided" } : kit.unknown("the stored card could not be removed");
+  const isRemoved = await kit.isDone(io, requests.deleteToken(io.settings, token), kit.isGone);
+  return isRemoved ? { outcome: "voided" } : kit.unknown("the stored card could not be removed");
 }

@@ -41,19 +41,14 @@ export const isCurrencyOf = ({ credentials }: Settings, { currency }: Pick<Order
 
 function request(settings: Settings, method: GatewayRequest["method"], path: string, body?: kit.JsonBody): GatewayRequest {
   const { user_id: user, user_api_key: key, developer_id: developer } = settings.credentials;
-  return {
-    method,
-    url: `${settings.endpoint}/v1${path}`,
-    headers: {
-      "user-id": user.reveal(),
-      "user-api-key": key.reveal(),
-      "developer-id": developer.reveal(),
-      Accept: "application/json",
-      ...(body !== undefined && { "Content-Type": "application/json" }),
-    },
-    ...(body !== undefined && { body: kit.jsonBody(body) }),
-    timeoutMs: TIMEOUT_MS,
+  const headers = {
+    "user-id": user.reveal(),
+    "user-api-key": key.reveal(),
+    "developer-id": developer.reveal(),
+    Accept: "application/json",
+    ...(body !== undefined && { "Content-Type": "application/json" }),
   };
+  return kit.request(method, `${settings.endpoint}/v1${path}`, headers, body === undefined ? undefined : kit.jsonBody(body), TIMEOUT_MS);
 }
 
 /** The product decides between telephone and internet: the request has no mark of its own. */

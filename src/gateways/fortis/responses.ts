@@ -45,7 +45,7 @@ export interface Partial {
   id: string;
   amountMinor: number | null;
 }
-export type State = Approved | Declined | Unknown | Partial;
+type State = Approved | Declined | Unknown | Partial;
 
 type Body = { status: number; data: kit.JsonObject };
 
@@ -107,12 +107,11 @@ function readTransaction(data: kit.JsonObject, { reference, amountMinor, currenc
   return kit.approved({ fortis_transaction_id: id });
 }
 
-function declinedAs(data: kit.JsonObject, reason: string | undefined): Declined {
-  return kit.declined(codeOf(reason), {
+const declinedAs = (data: kit.JsonObject, reason: string | undefined): Declined =>
+  kit.declined(codeOf(reason), {
     message: kit.textAt(data, "response_message"),
     processor: { fortis_transaction_id: kit.idAt(data, ID, "id") },
   });
-}
 
 /** The issuer's check of a card that is to be stored: approved with the id of the check. */
 export function readVerified(answer: GatewayAnswer): Approved | Declined | Unknown {
@@ -167,7 +166,7 @@ export function readFound(answer: GatewayAnswer, subject: Subject): LookUpResult
 
 /** A void is refused once the batch is closed, as a decline or as a refusal of our data. A duplicate may have been made before. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
-  const data = kit.at(kit.readJson(body) ?? undefined, "data");
+  const data = kit.at(kit.readJson(body), "data");
   const code = kit.scalarAt(data, "status_code");
   if (code === STATUS.declined && codeOf(kit.scalarAt(data, "reason_code_id")) === "duplicate_transaction") return "unclear";
   if (status < 300 && (code === STATUS.voided || code === STATUS.refunded)) return "done";

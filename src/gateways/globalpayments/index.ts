@@ -16,16 +16,10 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // A repeated key is refused, but names what it made first.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     // A sale may be sent as late as the deadline, be worked on for 65 s, and reports may lag a little.
     absenceIsProofAfterMs: 180_000,
     token: "a payment method (PMT_...) of the tokenization account",
-    processorFields: {
-      charge: ["globalpayments_transaction_id"],
-      tokenize: ["globalpayments_payment_method_id"],
-      transactionId: "globalpayments_transaction_id",
-    },
+    processorFields: { charge: "globalpayments_transaction_id", tokenize: "globalpayments_payment_method_id" },
     deadlineMs: 90_000,
   },
   sandbox: { app_id: "ExampleAppId00000000000000000001", app_key: "ExampleAppKey0001" },

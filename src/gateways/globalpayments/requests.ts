@@ -37,9 +37,8 @@ const keyOf = ({ reference }: Pick<Subject, "reference">, step: Step) => `${refe
 
 const bearer = ({ token }: AccessToken) => ({ Authorization: `Bearer ${token.reveal()}`, "X-GP-Version": VERSION });
 
-function post(settings: Settings, token: AccessToken, key: string, path: string, body: kit.JsonBody): GatewayRequest {
-  return kit.postJson(baseOf(settings) + path, body, { ...bearer(token), "x-gp-idempotency": key }, TIMEOUT_MS);
-}
+const post = (settings: Settings, token: AccessToken, key: string, path: string, body: kit.JsonBody): GatewayRequest =>
+  kit.postJson(baseOf(settings) + path, body, { ...bearer(token), "x-gp-idempotency": key }, TIMEOUT_MS);
 
 /** The app's secret is the SHA-512 of a fresh nonce and the key. */
 export function askForToken(settings: Settings, { random }: Pick<GatewayIo, "random">): GatewayRequest {

@@ -66,7 +66,7 @@ const STORED_ID = /^PMT_[A-Za-z0-9_-]{1,80}$/;
 /** The answer to asking for a token, with the accounts that it grants. */
 export function readAccessToken(answer: GatewayAnswer, clock: GatewayIo["clock"]): AccessToken | Declined {
   const read = kit.triage(answer, { effect: "nothing", read: kit.readJson });
-  if ("outcome" in read) return read.outcome === "declined" ? read : kit.declined("gateway_unavailable");
+  if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const [token, seconds] = [kit.textAt(body, "token"), Number(kit.scalarAt(body, "seconds_to_expire"))];
   if (status !== 200 || !token || !(seconds > 0)) {

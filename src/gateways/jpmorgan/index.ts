@@ -8,10 +8,10 @@ import type {
   LookUpResult,
   Order,
   Outcome,
+  Subject,
 } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
-import type { Subject } from "./requests.ts";
 import * as responses from "./responses.ts";
 import type { PaymentState } from "./responses.ts";
 import { SIMULATOR_PRIVATE_KEY, SIMULATOR_THUMBPRINT } from "./simulator-key.ts";
@@ -31,15 +31,12 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // 90 s after sending, which may come as late as the deadline: the access token is asked for first.
     absenceIsProofAfterMs: DEADLINE_MS + 95_000,
     token: "a consumer profile with a payment method, and a Safetech token where the merchant is enrolled",
     processorFields: {
-      charge: ["jpmorgan_transaction_id", "jpmorgan_state"],
-      tokenize: ["jpmorgan_transaction_id", "jpmorgan_consumer_profile_id", "jpmorgan_payment_method_id", "jpmorgan_payment_token"],
-      transactionId: "jpmorgan_transaction_id",
+      charge: "jpmorgan_transaction_id jpmorgan_state",
+      tokenize: "jpmorgan_transaction_id jpmorgan_consumer_profile_id jpmorgan_payment_method_id jpmorgan_payment_token",
     },
     deadlineMs: DEADLINE_MS,
   },
@@ -73,9 +70,8 @@ const mint = (io: JpmorganIo) => async (): Promise<AccessToken | Declined> =>
   responses.readAccessToken(await io.send(requests.askForToken(io.settings, io)), io.clock);
 
 /** A request that may be sent again with another token: it moves nothing, or 401 says that it did not. */
-function send(io: JpmorganIo, build: (token: AccessToken) => GatewayRequest): Promise<GatewayAnswer | Declined> {
-  return kit.sendWithToken(io, mint(io), build);
-}
+const send = (io: JpmorganIo, build: (by: requests.By) => GatewayRequest): Promise<GatewayAnswer | Declined> =>
+  kit.sendWithToken(io, mint(io), (token) => build({ settings: io.settings, token, requestId: io.random.uuid() }));
 
 /** Sends the payment or verification under a request-id that is committed first: it is all a lost answer can be found by. */
 async function submit(order: Order, io: JpmorganIo, build: typeof requests.pay): Promise<Outcome> {
@@ -84,7 +80,7 @@ async function submit(order: Order, io: JpmorganIo, build: typeof requests.pay):
     if (kit.isOutcome(token)) return token;
     const requestId = io.random.uuid();
     await io.note({ request_id: requestId });
-    const answer = await io.send(build(order, io.settings, token, requestId));
+    const answer = await io.send(build(order, { settings: io.settings, token, requestId }));
     const state = responses.readAnswer(answer, order);
     const isStale = answer.kind === "answered" && answer.status === 401 && state.outcome === "declined";
     if (!isStale || renew) return follow(order, io, state);
@@ -95,7 +91,7 @@ async function submit(order: Order, io: JpmorganIo, build: typeof requests.pay):
 /** Waits for what is not decided or not captured yet, and sends back what was approved in part. */
 async function follow(subject: kit.Noted<Subject>, io: JpmorganIo, first: PaymentState): Promise<Outcome> {
   const read = async (id: string) => {
-    const answer = await send(io, (token) => requests.readPayment(io.settings, token, io.random.uuid(), id));
+    const answer = await send(io, (by) => requests.readPayment(by, id));
     const found = kit.isOutcome(answer) ? null : responses.readFound(answer, subject);
     return found === null || found.outcome === "pending" || found.outcome === "unknown" ? undefined : found;
   };
@@ -116,16 +112,13 @@ const isUncaptured = (state: PaymentState): state is Approved =>
 
 /** A hold that is captured meanwhile is refunded the next time. */
 async function released(io: JpmorganIo, id: string): Promise<boolean> {
-  const answer = await send(io, (token) => requests.release(io.settings, token, io.random.uuid(), id));
+  const answer = await send(io, (by) => requests.release(by, id));
   return !kit.isOutcome(answer) && answer.kind === "answered" && responses.isReleased(answer);
 }
 
 /** One without a clear answer may be at work for as long as the vendor's time-out. */
 function refund(subject: kit.Noted<Subject>, io: JpmorganIo, id: string): Promise<boolean> {
-  const sending = async (): Promise<GatewayAnswer> => {
-    const answer = await send(io, (token) => requests.refund(subject, io.settings, token, io.random.uuid(), id));
-    return kit.isOutcome(answer) ? { kind: "not sent", reason: "no access token" } : answer;
-  };
+  const sending = () => send(io, (by) => requests.refund(subject, by, id));
   return kit.refundOnce(io, sending, responses.readRefund, subject.notes);
 }
 
@@ -135,9 +128,9 @@ async function lookUp(attempt: AttemptTrace, io: JpmorganIo): Promise<LookUpResu
   if (lost === undefined) return kit.absent;
   const resource = attempt.mode === "charge" ? "payments" : "verifications";
   let asking = "";
-  const answer = await send(io, (token) => {
-    asking = io.random.uuid();
-    return requests.findByRequest(io.settings, token, asking, resource, lost);
+  const answer = await send(io, (by) => {
+    asking = by.requestId;
+    return requests.findByRequest(by, resource, lost);
   });
   if (kit.isOutcome(answer)) return kit.unknown("no access token for the look-up");
   // The vendor's papers disagree on the parameter's name: should it be passed over, the payment is somebody else's.

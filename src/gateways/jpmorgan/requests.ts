@@ -1,4 +1,4 @@
-import type { AccessToken, AttemptTrace, GatewayIo, GatewayRequest, Order } from "../contract.ts";
+import type { AccessToken, GatewayIo, GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 /**
@@ -14,32 +14,30 @@ export const SETTINGS = kit.describeSettings({
     mockToken: { test: "https://id.payments.jpmorgan.com", live: "https://idag2.jpmorganchase.com" },
   },
   credentials: {
-    client_id: { secret: false, meaning: "OAuth client id of the onboarding mail, CC-000000-D00000-000000-TEST" },
-    merchant_id: { secret: false, wholeNumber: true, meaning: "merchant id, 8 to 12 digits" },
-    private_key: { secret: true, optional: true, meaning: "RSA private key (PEM) of the certificate that was uploaded to J.P. Morgan" },
-    certificate_thumbprint: { secret: false, optional: true, meaning: "SHA-1 thumbprint of that certificate, 40 hex digits" },
-    resource_id: {
-      secret: false,
+    client_id: kit.plainText("OAuth client id of the onboarding mail, CC-000000-D00000-000000-TEST"),
+    merchant_id: kit.plainText("merchant id, 8 to 12 digits", { wholeNumber: true, form: [/^[0-9]{8,12}$/, "8 to 12 digits"] }),
+    private_key: kit.secret("RSA private key (PEM) of the certificate that was uploaded to J.P. Morgan", {
       optional: true,
-      meaning: "resource id of the onboarding mail, JPMC:URI:RS-...-HelixAPIEntitlementsCAT-PROD; left out, the documented one",
-    },
-    client_secret: {
-      secret: true,
+      form: [/^-----BEGIN (RSA )?PRIVATE KEY-----[\s\S]+-----END (RSA )?PRIVATE KEY-----\s*$/, "an RSA private key in PEM form"],
+    }),
+    certificate_thumbprint: kit.plainText("SHA-1 thumbprint of that certificate, 40 hex digits", {
       optional: true,
-      meaning: "in place of key and thumbprint: a portal project's secret, for the vendor's mock alone",
-    },
-    base_url: {
-      secret: false,
+      form: [/^[0-9A-F]{40}$/i, "40 hex digits"],
+    }),
+    resource_id: kit.plainText(
+      "resource id of the onboarding mail, JPMC:URI:RS-...-HelixAPIEntitlementsCAT-PROD; left out, the documented one",
+      { optional: true },
+    ),
+    client_secret: kit.secret("in place of key and thumbprint: a portal project's secret, for the vendor's mock alone", { optional: true }),
+    base_url: kit.plainText("https address of the API where the onboarding mail names another than the documented one, without a path", {
       optional: true,
-      meaning: "https address of the API where the onboarding mail names another than the documented one, without a path",
-    },
-    token_url: {
-      secret: false,
-      optional: true,
-      meaning: "address that access tokens are asked for at, and their audience, where the mail names another than the documented one",
-    },
-    company_name: { secret: false, optional: true, meaning: "company name in merchantSoftware; Voicetill when left out" },
-    product_name: { secret: false, optional: true, meaning: "product name in merchantSoftware; Payment Sessions when left out" },
+    }),
+    token_url: kit.plainText(
+      "address that access tokens are asked for at, and their audience, where the mail names another than the documented one",
+      { optional: true, form: [/^https:\/\/[A-Za-z0-9.-]+(:[0-9]+)?\/[\w./~-]+$/, "an https address"] },
+    ),
+    company_name: kit.plainText("company name in merchantSoftware; Voicetill when left out", { optional: true }),
+    product_name: kit.plainText("product name in merchantSoftware; Payment Sessions when left out", { optional: true }),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -58,9 +56,8 @@ const ASSERTION_SECONDS = 300;
 /** J.P. Morgan gives a payment up after 70 s. */
 const READ_TIMEOUT_MS = 80_000;
 
-export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "currency" | "amountMinor">;
 /** Where an attempt's request went: a payment takes money, a verification stores a card. */
-export type Resource = "payments" | "verifications";
+type Resource = "payments" | "verifications";
 
 const isMock = ({ credentials }: Settings) => credentials.client_secret !== undefined;
 
@@ -73,17 +70,11 @@ export function askForToken(settings: Settings, { clock, random }: Pick<GatewayI
     certificate_thumbprint: thumbprint,
     resource_id: resource,
   } = settings.credentials;
-  const headers = { "Content-Type": "application/x-www-form-urlencoded", Accept: "application/json" };
+  const accept = { Accept: "application/json" };
   if (secret) {
-    return {
-      method: "POST",
-      url: `${settings.side.mockToken}/am/oauth2/alpha/access_token`,
-      headers: { ...headers, Authorization: kit.basicAuth(id, secret) },
-      body: kit.formBody([
-        ["grant_type", "client_credentials"],
-        ["scope", "jpm:payments:sandbox"],
-      ]),
-    };
+    const url = `${settings.side.mockToken}/am/oauth2/alpha/access_token`;
+    const fields = { grant_type: "client_credentials", scope: "jpm:payments:sandbox" };
+    return kit.postForm(url, fields, { ...accept, Authorization: kit.basicAuth(id, secret) });
   }
   if (!key || !thumbprint) throw new Error("checkSettings let a project without a key through");
   const now = Math.floor(clock.now() / 1000);
@@ -95,46 +86,40 @@ export function askForToken(settings: Settings, { clock, random }: Pick<GatewayI
     iat: now,
     exp: now + ASSERTION_SECONDS,
   };
-  return {
-    method: "POST",
-    url: tokenUrlOf(settings),
-    headers,
-    body: kit.formBody([
-      ["grant_type", "client_credentials"],
-      ["client_id", id],
-      ["resource", resource ?? RESOURCES[settings.environment]],
-      ["client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"],
-      ["client_assertion", kit.signedJwt({ typ: "JWT", alg: "RS256", kid: thumbprint.reveal().toUpperCase() }, claims, key)],
-    ]),
+  const fields = {
+    grant_type: "client_credentials",
+    client_id: id,
+    resource: resource ?? RESOURCES[settings.environment],
+    client_assertion_type: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+    client_assertion: kit.signedJwt({ typ: "JWT", alg: "RS256", kid: thumbprint.reveal().toUpperCase() }, claims, key),
   };
+  return kit.postForm(tokenUrlOf(settings), fields, accept);
 }
 
-function request(
-  settings: Settings,
-  { token }: AccessToken,
-  requestId: string,
-  method: GatewayRequest["method"],
-  path: string,
-  body?: kit.JsonBody,
-): GatewayRequest {
-  return {
-    method,
-    url: `${isMock(settings) ? settings.side.mock : settings.endpoint}/api/v2${path}`,
-    headers: {
-      Authorization: `Bearer ${token.reveal()}`,
-      "merchant-id": settings.credentials.merchant_id.reveal(),
-      "request-id": requestId,
-      Accept: "application/json",
-      ...(body !== undefined && { "Content-Type": "application/json" }),
-    },
-    ...(body !== undefined && { body: kit.jsonBody(body) }),
-    timeoutMs: READ_TIMEOUT_MS,
-  };
+/** Whose request it is, and what the vendor is to call it. */
+export interface By {
+  settings: Settings;
+  token: AccessToken;
+  requestId: string;
 }
 
-function merchantSoftware({ credentials: { company_name: company, product_name: product } }: Settings): kit.JsonBody {
-  return { companyName: company?.reveal() ?? "Voicetill", productName: product?.reveal() ?? "Payment Sessions", version: "1.0" };
+function request({ settings, token: { token }, requestId }: By, method: GatewayRequest["method"], path: string, body?: kit.JsonBody) {
+  const url = `${isMock(settings) ? settings.side.mock : settings.endpoint}/api/v2${path}`;
+  const headers = {
+    Authorization: `Bearer ${token.reveal()}`,
+    "merchant-id": settings.credentials.merchant_id.reveal(),
+    "request-id": requestId,
+    Accept: "application/json",
+    ...(body !== undefined && { "Content-Type": "application/json" }),
+  };
+  return kit.request(method, url, headers, body === undefined ? undefined : kit.jsonBody(body), READ_TIMEOUT_MS);
 }
+
+const merchantSoftware = ({ settings: { credentials } }: By): kit.JsonBody => ({
+  companyName: credentials.company_name?.reveal() ?? "Voicetill",
+  productName: credentials.product_name?.reveal() ?? "Payment Sessions",
+  version: "1.0",
+});
 
 function card(order: Order): { [key: string]: kit.JsonBody | undefined } {
   const { number, expMonth, expYear } = order.card;
@@ -152,9 +137,8 @@ function billingAddress(order: Order): kit.JsonBody | undefined {
 }
 
 /** Ours in at most 22 letters and digits: 20 of the session's hex digits and the attempt's number. */
-export function orderNumber({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string {
-  return `${sessionId.replaceAll("-", "").slice(0, 20)}${String(attempt % 100).padStart(2, "0")}`;
-}
+export const orderNumber = ({ sessionId, attempt }: Pick<Subject, "sessionId" | "attempt">): string =>
+  `${sessionId.replaceAll("-", "").slice(0, 20)}${String(attempt % 100).padStart(2, "0")}`;
 
 /** The vendor takes 4 to 70 characters. */
 function fullName({ card: { cardholderName } }: Order): string | undefined {
@@ -163,15 +147,15 @@ function fullName({ card: { cardholderName } }: Order): string | undefined {
 }
 
 /** Takes the money at once. `requestId` is what a lost answer is found by. */
-export function pay(order: Order, settings: Settings, token: AccessToken, requestId: string): GatewayRequest {
+export function pay(order: Order, by: By): GatewayRequest {
   const description = kit.optionalText(kit.asciiText, order.description, 100);
-  return request(settings, token, requestId, "POST", "/payments", {
+  return request(by, "POST", "/payments", {
     captureMethod: "NOW",
     amount: order.amountMinor,
     currency: order.currency,
     merchantOrderNumber: orderNumber(order),
     merchant: {
-      merchantSoftware: merchantSoftware(settings),
+      merchantSoftware: merchantSoftware(by),
       ...(description && { softMerchant: { merchantPurchaseDescription: description } }),
     },
     paymentMethodType: {
@@ -195,11 +179,11 @@ export function pay(order: Order, settings: Settings, token: AccessToken, reques
 }
 
 /** Has the issuer verify the card and stores it as a consumer profile. A profile needs two names, even of a caller who gave none. */
-export function verifyAndStore(order: Order, settings: Settings, token: AccessToken, requestId: string): GatewayRequest {
+export function verifyAndStore(order: Order, by: By): GatewayRequest {
   const { first, last } = kit.splitName(kit.asciiText(order.card.cardholderName ?? "", 60));
-  return request(settings, token, requestId, "POST", "/verifications", {
+  return request(by, "POST", "/verifications", {
     currency: order.currency,
-    merchant: { merchantSoftware: merchantSoftware(settings) },
+    merchant: { merchantSoftware: merchantSoftware(by) },
     paymentMethodType: { card: card(order) },
     accountHolder: {
       firstName: first || last || "Card",
@@ -214,41 +198,29 @@ export function verifyAndStore(order: Order, settings: Settings, token: AccessTo
 }
 
 /** What became of the request with this id; its own request has an id of its own. */
-export function findByRequest(settings: Settings, token: AccessToken, requestId: string, resource: Resource, lost: string): GatewayRequest {
-  return request(settings, token, requestId, "GET", `/${resource}?requestIdentifier=${encodeURIComponent(lost)}`);
-}
+export const findByRequest = (by: By, resource: Resource, lost: string): GatewayRequest =>
+  request(by, "GET", `/${resource}?requestIdentifier=${encodeURIComponent(lost)}`);
 
-export function readPayment(settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
-  return request(settings, token, requestId, "GET", `/payments/${encodeURIComponent(id)}`);
-}
+export const readPayment = (by: By, id: string): GatewayRequest => request(by, "GET", `/payments/${encodeURIComponent(id)}`);
 
 /** Releases what is not captured. */
-export function release(settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
-  return request(settings, token, requestId, "PATCH", `/payments/${encodeURIComponent(id)}`, { isVoid: true });
-}
+export const release = (by: By, id: string): GatewayRequest =>
+  request(by, "PATCH", `/payments/${encodeURIComponent(id)}`, { isVoid: true });
 
 /** Sends a captured payment back: J.P. Morgan voids no payment that was captured at once. */
-export function refund(subject: Subject, settings: Settings, token: AccessToken, requestId: string, id: string): GatewayRequest {
-  return request(settings, token, requestId, "POST", "/refunds", {
-    merchant: { merchantSoftware: merchantSoftware(settings) },
+export const refund = (subject: Subject, by: By, id: string): GatewayRequest =>
+  request(by, "POST", "/refunds", {
+    merchant: { merchantSoftware: merchantSoftware(by) },
     amount: subject.amountMinor,
     currency: subject.currency,
     paymentMethodType: { transactionReference: { transactionReferenceId: id } },
   });
-}
 
-/** What is wrong with the settings, or null. */
+/** What is wrong with the settings beyond their forms, or null. */
 export function settingsFault({ credentials, environment }: Settings): string | null {
-  const { merchant_id: merchant, private_key: key, certificate_thumbprint: thumbprint, client_secret: secret, token_url } = credentials;
-  if (token_url && !/^https:\/\/[A-Za-z0-9.-]+(:[0-9]+)?\/[\w./~-]+$/.test(token_url.reveal())) return "token_url is not an https address";
-  if (!/^[0-9]{8,12}$/.test(merchant.reveal())) return "merchant_id is not 8 to 12 digits";
+  const { private_key: key, certificate_thumbprint: thumbprint, client_secret: secret } = credentials;
   if (secret && environment === "live")
     return "client_secret reaches the vendor's mock only; live needs private_key and certificate_thumbprint";
   if (secret && (key || thumbprint)) return "client_secret goes without private_key and certificate_thumbprint";
-  if (secret) return null;
-  if (!key || !thumbprint) return "private_key and certificate_thumbprint are needed, or client_secret for the vendor's mock";
-  if (!/^[0-9A-F]{40}$/i.test(thumbprint.reveal())) return "certificate_thumbprint is not 40 hex digits";
-  return /^-----BEGIN (RSA )?PRIVATE KEY-----[\s\S]+-----END (RSA )?PRIVATE KEY-----\s*$/.test(key.reveal())
-    ? null
-    : "private_key is not an RSA private key in PEM form";
+  return secret || (key && thumbprint) ? null : "private_key and certificate_thumbprint are needed, or client_secret for the vendor's mock";
 }

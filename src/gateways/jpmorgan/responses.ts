@@ -1,8 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { AccessToken, Approved, Declined, GatewayAnswer, GatewayIo, Unknown } from "../contract.ts";
+import type { AccessToken, Approved, Declined, GatewayAnswer, GatewayIo, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { orderNumber } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
 /** `responseCode` where the vendor's pages name it. */
 const codeOf = kit.codeTable({
@@ -59,7 +58,7 @@ const NETWORK = [...CARD, "networkResponse"] as const;
 /** The answer to asking for a token: nothing has been paid yet, so whatever goes wrong is a refusal. */
 export function readAccessToken(answer: GatewayAnswer, clock: GatewayIo["clock"]): AccessToken | Declined {
   const read = kit.triage(answer, { effect: "nothing", read: kit.readJson });
-  if ("outcome" in read) return read.outcome === "declined" ? read : kit.declined("gateway_unavailable");
+  if (kit.isOutcome(read)) return read;
   const token = kit.textAt(read.body, "access_token");
   const seconds = Number(kit.scalarAt(read.body, "expires_in"));
   if (read.status === 200 && token && seconds > 0) return kit.accessToken(token, seconds, clock, { marginSeconds: 30 });
@@ -200,9 +199,10 @@ function reasonOf(body: kit.JsonObject): DeclineCode | undefined {
   return ofWords(words) ?? ofNetwork(kit.scalarAt(body, ...NETWORK, "networkResponseCode")) ?? named;
 }
 
-function refusalOf(body: kit.JsonObject) {
-  return { message: kit.textAt(body, "responseMessage"), processor: { jpmorgan_transaction_id: kit.idAt(body, ID, "transactionId") } };
-}
+const refusalOf = (body: kit.JsonObject) => ({
+  message: kit.textAt(body, "responseMessage"),
+  processor: { jpmorgan_transaction_id: kit.idAt(body, ID, "transactionId") },
+});
 
 /** Nothing was processed: the keys, a field, or the account. */
 function readError(status: number, body: kit.JsonObject): Declined | Unknown {

@@ -22,6 +22,9 @@ export function decimalAmount({ amountMinor, currency }: Sum, places?: number): 
   return places === 0 ? whole : `${whole}.${fraction.slice(0, places).padEnd(places, "0")}`;
 }
 
+/** The same for vendors that want two places in every currency. */
+export const twoPlaces = (sum: Sum): string | null => decimalAmount(sum, 2);
+
 /** Whole units of `10^-places`, for vendors that count other than ISO 4217 does; null when there is no room. */
 export function scaledAmount({ amountMinor, currency }: Sum, places: number): number | null {
   const shift = places - decimalsOf(currency);

@@ -1,7 +1,10 @@
 import { isIPv4 } from "node:net";
 import type { CardBrand, CardCells, Cell } from "#src/kernel/card.ts";
-import type { Order } from "../contract.ts";
+import type { Environment } from "#src/kernel/payment.ts";
+import type { Secret } from "#src/kernel/secret.ts";
+import type { Declined, Order } from "../contract.ts";
 import { Joined, PartOf } from "./body.ts";
+import { declined } from "./outcomes.ts";
 import { splitName } from "./text.ts";
 
 /** The card and its holder in the forms that vendors take. */
@@ -64,6 +67,25 @@ export function holderOf(
 /** The shopper's address where the vendor takes IPv4 alone; undefined on the telephone. */
 export function ipv4Of({ customerIp }: Order): string | undefined {
   return customerIp !== null && isIPv4(customerIp) ? customerIp : undefined;
+}
+
+/**
+ * The payer's address, for vendors that demand one: the shopper's own, else this service's. In a sandbox any will do; with live
+ * money nothing is made up. `form`: what the vendor takes.
+ */
+export function payerIpOf(
+  { customerIp }: Order,
+  {
+    settings,
+    egressIp,
+  }: { settings: { environment: Environment; credentials: { readonly ip_address?: Secret } }; egressIp: string | null },
+  form: "IPv4" | "any" = "any",
+): string | Declined {
+  const known = [customerIp, settings.credentials.ip_address?.reveal() ?? egressIp, settings.environment === "test" ? "127.0.0.1" : null];
+  const address = known.find((one) => one !== null && (form === "any" || isIPv4(one))) ?? null;
+  if (address !== null) return address;
+  const what = form === "any" ? "address" : `${form} address`;
+  return declined("gateway_misconfigured", { reason: `ip_address or SIP_PUBLIC_HOST must say this service's public ${what}` });
 }
 
 /** Telephone orders say so unless the project's `moto` option is off; the widget never is MOTO. */

@@ -5,19 +5,13 @@ import type { DeclineCode } from "#src/kernel/payment.ts";
  */
 
 /**
- * A vendor's codes by the decline they mean, separated by blanks: single codes, `1401-1407` for every number between (padded
- * as the first), `PMT-2*` for all that begin so. An exact code comes before a beginning, the longest beginning first. What the
- * table does not know is `otherwise`.
+ * A vendor's words by what they mean, separated by blanks: single ones, `1401-1407` for every number between (padded as the first),
+ * `PMT-2*` for all that begin so. An exact word comes before a beginning, the longest beginning first; undefined for every other word.
  */
-export function codeTable(rows: Readonly<Partial<Record<DeclineCode, string>>>): (code: string | undefined) => DeclineCode | undefined;
-export function codeTable(
-  rows: Readonly<Partial<Record<DeclineCode, string>>>,
-  otherwise: DeclineCode,
-): (code: string | undefined) => DeclineCode;
-export function codeTable(rows: Readonly<Partial<Record<DeclineCode, string>>>, otherwise?: DeclineCode) {
-  const exact = new Map<string, DeclineCode>();
-  const beginnings = new Map<string, DeclineCode>();
-  for (const [ours, theirs] of Object.entries(rows) as [DeclineCode, string][]) {
+export function meanings<M extends string>(rows: Readonly<Partial<Record<M, string>>>): (word: string | undefined) => M | undefined {
+  const exact = new Map<string, M>();
+  const beginnings = new Map<string, M>();
+  for (const [ours, theirs] of Object.entries(rows) as [M, string][]) {
     for (const word of theirs.split(" ").flatMap(codesIn)) {
       const [table, key] = word.endsWith("*") ? [beginnings, word.slice(0, -1)] : [exact, word];
       if (table.has(key) || key === "") throw new Error(`code table: ${word} stands there twice, or is empty`);
@@ -25,10 +19,19 @@ export function codeTable(rows: Readonly<Partial<Record<DeclineCode, string>>>, 
     }
   }
   const longestFirst = [...beginnings].toSorted(([one], [other]) => other.length - one.length);
-  return (code: string | undefined) => {
-    if (code === undefined) return otherwise;
-    return exact.get(code) ?? longestFirst.find(([beginning]) => code.startsWith(beginning))?.[1] ?? otherwise;
-  };
+  return (word) =>
+    word === undefined ? undefined : (exact.get(word) ?? longestFirst.find(([beginning]) => word.startsWith(beginning))?.[1]);
+}
+
+/** A vendor's codes by the decline they mean, likewise. What the table does not know is `otherwise`. */
+export function codeTable(rows: Readonly<Partial<Record<DeclineCode, string>>>): (code: string | undefined) => DeclineCode | undefined;
+export function codeTable(
+  rows: Readonly<Partial<Record<DeclineCode, string>>>,
+  otherwise: DeclineCode,
+): (code: string | undefined) => DeclineCode;
+export function codeTable(rows: Readonly<Partial<Record<DeclineCode, string>>>, otherwise?: DeclineCode) {
+  const known = meanings(rows);
+  return (code: string | undefined) => known(code) ?? otherwise;
 }
 
 function codesIn(word: string): string[] {

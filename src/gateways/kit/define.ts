@@ -1,3 +1,4 @@
+import type { Mode } from "#src/kernel/payment.ts";
 import type {
   AccessToken,
   AttemptTrace,
@@ -7,6 +8,7 @@ import type {
   LookUpResult,
   Order,
   Outcome,
+  ProcessorNames,
   Sum,
   VoidResult,
 } from "../contract.ts";
@@ -18,6 +20,8 @@ import type { Answered } from "./triage.ts";
 
 /** What holds for most vendors; an adapter names what it has otherwise. */
 const USUAL = {
+  lookUp: "by reference",
+  voidBy: "reference",
   authorizeOnly: false,
   oneAttempt: false,
   moto: true,
@@ -29,11 +33,15 @@ const USUAL = {
   deadlineMs: 60_000,
 } as const satisfies Partial<Capabilities>;
 
+/** Names with blanks between them; the first of `charge` identifies the payment, unless `transactionId` says which one does. */
+type ProcessorWords = Record<Mode, string> & Partial<Omit<ProcessorNames, Mode>>;
+
 /** A gateway as its adapter writes it; `defineGateway` makes the contract's `Gateway` of it. */
 export interface Adapter<D extends SettingsDescription> {
   name: Gateway["name"];
   settings: D;
-  capabilities: Omit<Capabilities, keyof typeof USUAL> & Partial<Capabilities>;
+  capabilities: Omit<Capabilities, keyof typeof USUAL | "processorFields"> &
+    Partial<Omit<Capabilities, "processorFields">> & { processorFields: ProcessorWords };
   credentialsIn?: Gateway["credentialsIn"];
   /** Credentials that the gateway's simulator accepts. */
   sandbox: SandboxValues<D> | ((endpoint: string) => SandboxValues<D>);
@@ -61,7 +69,7 @@ export function defineGateway<const D extends SettingsDescription>(adapter: Adap
   return guarded(
     {
       name,
-      capabilities: { ...USUAL, ...adapter.capabilities },
+      capabilities: { ...USUAL, ...adapter.capabilities, processorFields: processorNames(adapter.capabilities.processorFields) },
       ...fieldsOf(description),
       credentialsIn,
       ...(documentation !== undefined && { documentation }),
@@ -81,6 +89,11 @@ export function defineGateway<const D extends SettingsDescription>(adapter: Adap
     { ...adapter, charge: unlessRefused(adapter, adapter.charge), tokenize: unlessRefused(adapter, adapter.tokenize) },
     { resolve: (settings) => resolveSettings(description, settings), supportIdOf: adapter.supportId ?? inHeader },
   );
+}
+
+function processorNames({ charge, tokenize, ...more }: ProcessorWords): ProcessorNames {
+  const charged = charge.split(" ");
+  return { charge: charged, tokenize: tokenize.split(" "), transactionId: charged[0] ?? "", ...more };
 }
 
 /** What `refusalOf` has shown to be there: a sum that cannot be written is never sent. */

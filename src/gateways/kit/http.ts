@@ -7,13 +7,23 @@ import type { Answered } from "./triage.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-const write = (url: string, type: string, body: Uint8Array, headers: Headers, timeoutMs?: number): GatewayRequest => ({
-  method: "POST",
+/** A request with these headers alone, in their order. */
+export const request = (
+  method: GatewayRequest["method"],
+  url: string,
+  headers: Headers,
+  body?: Uint8Array,
+  timeoutMs?: number,
+): GatewayRequest => ({
+  method,
   url,
-  headers: { "Content-Type": type, ...headers },
-  body,
+  headers,
+  ...(body !== undefined && { body }),
   ...(timeoutMs !== undefined && { timeoutMs }),
 });
+
+const write = (url: string, type: string, body: Uint8Array, headers: Headers, timeoutMs?: number): GatewayRequest =>
+  request("POST", url, { "Content-Type": type, ...headers }, body, timeoutMs);
 
 export const postJson = (url: string, body: JsonBody, headers: Headers = {}, timeoutMs?: number): GatewayRequest =>
   write(url, "application/json", jsonBody(body), { Accept: "application/json", ...headers }, timeoutMs);
@@ -24,11 +34,13 @@ export const postForm = (url: string, fields: FormFields, headers: Headers = {},
 export const postXml = (url: string, root: XmlNode, headers: Headers = {}, timeoutMs?: number): GatewayRequest =>
   write(url, "text/xml", xmlBody(root), headers, timeoutMs);
 
-export const get = (url: string, headers: Headers = {}, timeoutMs?: number): GatewayRequest => ({
-  method: "GET",
-  url,
-  headers: { Accept: "application/json", ...headers },
-  ...(timeoutMs !== undefined && { timeoutMs }),
+export const get = (url: string, headers: Headers = {}, timeoutMs?: number): GatewayRequest =>
+  request("GET", url, { Accept: "application/json", ...headers }, undefined, timeoutMs);
+
+/** Takes what is stored at an address out of the vendor's keeping. */
+export const remove = (url: string, headers: Headers = {}, timeoutMs?: number): GatewayRequest => ({
+  ...get(url, headers, timeoutMs),
+  method: "DELETE",
 });
 
 /** What a page of a list may hold: a hundred payments, with all that a vendor tells of each of them. */

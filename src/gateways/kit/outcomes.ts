@@ -16,7 +16,7 @@ interface ApprovedDetails {
   capture?: Approved["capture"];
   /** Further keys of the status webhook. */
   webhook?: Fields;
-  reason?: string;
+  reason?: string | undefined;
 }
 
 export function approved(processor: Fields, { capture = "captured", webhook, reason }: ApprovedDetails = {}): Approved {
@@ -37,7 +37,7 @@ interface DeclinedDetails {
   message?: string | undefined;
   processor?: Fields;
   /** For the operator: a constant. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 export function declined(code: DeclineCode, { message, processor = {}, reason }: DeclinedDetails = {}): Declined {
@@ -82,17 +82,28 @@ export function theOnly<T, R>(found: readonly T[], read: (only: T) => R): R | ty
   return others.length > 0 ? unknown("more than one payment carries this attempt") : read(only);
 }
 
+/** What is made of each of the finds, one after another: a vendor is asked about no more than one payment at a time. */
+export async function each<T, R>(found: readonly T[], read: (one: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const one of found) results.push(await read(one));
+  return results;
+}
+
 /** The same for finds that are read: a refused twin does not hide the one that stands; of refusals alone the last counts. */
-export function theStanding(found: readonly LookUpResult[]): LookUpResult {
+export function theStanding<S extends { outcome: string }>(found: readonly S[]): S | typeof absent | Unknown {
   const standing = found.filter(({ outcome }) => outcome !== "declined");
   return standing.length > 0 ? theOnly(standing, (only) => only) : (found.at(-1) ?? absent);
 }
+
+/** Of finds that may all stand, because they take nothing: any approval, else the last. */
+export const anyApproved = <S extends { outcome: string }>(found: readonly S[]): S | typeof absent =>
+  found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? absent;
 
 /**
  * The finds of a vendor that lists each request by itself, without those refused as duplicates: of the first one, which may not be
  * shown yet, they say nothing.
  */
-export function withoutDuplicates(found: readonly LookUpResult[]): LookUpResult[] {
+export function withoutDuplicates<S extends { outcome: string; code?: DeclineCode }>(found: readonly S[]): S[] {
   return found.filter((one) => !isDuplicate(one));
 }
 

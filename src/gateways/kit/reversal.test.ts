@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { answered, settingsOf, testIo } from "../testing.ts";
 import type { GatewayAnswer } from "../contract.ts";
-import { isGone, refundOnce, voidElseRefund } from "./index.ts";
+import { declined, isDone, isGone, refundOnce, voidElseRefund } from "./index.ts";
 import type { Answered, ReversalStep } from "./index.ts";
 
 const LOST: GatewayAnswer = { kind: "lost", reason: "reset" };
@@ -88,6 +88,23 @@ describe("a void, else a refund", () => {
     await assert.rejects(refundOnce(io, () => io.send(request("refund")()), read, {}));
     assert.equal(io.sent.length, 0);
   });
+});
+
+test("a single step back is done only where the vendor says so (R-422)", async () => {
+  const done = await Promise.all(
+    [DONE, REFUSED, NONE_LEFT, UNCLEAR, LOST, NOT_SENT].map((answer) => isDone(ioOf([answer]), request("void")(), read)),
+  );
+  assert.deepEqual(done, [true, false, false, false, false, false]);
+  assert.deepEqual(await Promise.all([LOST, answered(204, "")].map((answer) => isDone(ioOf([answer]), request("card")(), isGone))), [
+    false,
+    true,
+  ]);
+});
+
+test("a refund for which there was no access token was not sent, and is the next time", async () => {
+  const io = ioOf([]);
+  assert.equal(await refundOnce(io, () => Promise.resolve(declined("gateway_credentials_invalid")), read), false);
+  assert.equal(await refundOnce(ioOf([]), () => Promise.resolve(DONE), read, io.notes), true);
 });
 
 test("a stored card is gone where the vendor says so; a page before it says nothing (I4)", () => {

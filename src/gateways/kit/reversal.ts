@@ -1,4 +1,5 @@
-import type { Approved, AttemptTrace, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
+import type { Approved, AttemptTrace, Declined, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
+import { ask } from "./http.ts";
 import { readJson } from "./json.ts";
 import { unknown } from "./outcomes.ts";
 import type { Answered } from "./triage.ts";
@@ -13,6 +14,16 @@ export async function reversal(found: LookUpResult, reverse: (approved: Approved
     return found.mayBeStored ? unknown("the refused card could not be removed") : { outcome: "nothing to void" };
   if (found.outcome !== "approved") return unknown("what there is to void is not known");
   return (await reverse(found)) ? { outcome: "voided" } : unknown("the payment could not be voided");
+}
+
+/** Sends one step that takes something back; true once the vendor has confirmed it. */
+export async function isDone(
+  io: Pick<GatewayIo, "send">,
+  request: GatewayRequest,
+  read: (answer: Answered) => ReversalStep | boolean,
+): Promise<boolean> {
+  const answer = await ask(io, request);
+  return answer !== null && ["done", true].includes(read(answer));
 }
 
 /** Whether a stored card is gone: taken out by this request, or not there in the vendor's own words. A page before the vendor says 404 as well. */
@@ -36,14 +47,15 @@ const wasSent = (notes: Notes, step: Step): boolean => notes[step] === SENT || n
 async function sendNoted(
   io: Pick<GatewayIo, "note">,
   step: Step,
-  send: () => Promise<GatewayAnswer>,
+  send: () => Promise<GatewayAnswer | Declined>,
   read: (answer: Answered) => ReversalStep,
   notes: Notes,
 ): Promise<ReversalStep | "not sent"> {
   if (!wasSent(notes, step)) await io.note({ [step]: SENT });
   const answer = await send();
-  if (answer.kind === "lost") return "unclear";
-  const said = answer.kind === "answered" ? read(answer) : answer.kind;
+  if ("kind" in answer && answer.kind === "lost") return "unclear";
+  // Without an access token, too, it was not sent.
+  const said = "kind" in answer && answer.kind === "answered" ? read(answer) : "not sent";
   // Of an earlier request whose answer is missing this one's refusal says nothing: that may be why it is refused.
   if (said !== "done" && said !== "unclear" && !wasSent(notes, step)) await io.note({ [step]: "refused" });
   return said;
@@ -55,7 +67,7 @@ async function sendNoted(
  */
 export async function refundOnce(
   io: Pick<GatewayIo, "note">,
-  send: () => Promise<GatewayAnswer>,
+  send: () => Promise<GatewayAnswer | Declined>,
   read: (answer: Answered) => ReversalStep,
   notes: Notes = {},
 ): Promise<boolean> {

@@ -3,20 +3,26 @@ import { test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import { approved, declined, unknown } from "./outcomes.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
-import { answered, settingsOf, testIo } from "../testing.ts";
+import { answered, orderOf, settingsOf, testIo } from "../testing.ts";
 import type { GatewayAnswer, Outcome } from "../contract.ts";
 import {
   allPages,
+  anyApproved,
   basicAuth,
   codeTable,
+  each,
   hmac,
+  meanings,
   minorOfDecimal,
+  payerIpOf,
   poll,
   readJson,
   scaledAmount,
   sendWithKey,
   storeAgain,
+  theStanding,
   triage,
+  twoPlaces,
   wordTable,
 } from "./index.ts";
 
@@ -45,6 +51,7 @@ test("a code table knows codes, ranges and beginnings, the longest first, and no
     assert.equal(of(word), undefined);
     assert.equal(codeTable({ card_declined: "1" }, "processing_error")(word), "processing_error");
     assert.equal(wordTable({ paid: true })(word), undefined);
+    assert.equal(meanings({ paid: "A C" })(word), undefined);
   }
   assert.throws(() => codeTable({ card_declined: "1", lost_or_stolen: "1" }), /twice/);
 });
@@ -102,9 +109,46 @@ test("polls and pages end at the deadline and at too many", async () => {
   assert.equal(await allPages(1, async () => null), null);
 });
 
+test("finds are read one after another, and one of two that stand is a doubt unless they take nothing", async () => {
+  let atWork = 0;
+  const read = await each(["card_declined", "expired_card"] as const, async (code) => {
+    assert.equal(atWork++, 0);
+    await Promise.resolve();
+    atWork--;
+    return declined(code);
+  });
+  const [one, two] = [approved({ id: "1" }), approved({ id: "2" })];
+  assert.deepEqual([theStanding(read), theStanding([one, ...read]), theStanding([])].map(codeOf), ["expired_card", "approved", "absent"]);
+  assert.equal(theStanding([one, two]).outcome, "unknown");
+  assert.deepEqual([anyApproved([one, two]), anyApproved([...read, two]), anyApproved(read)], [one, two, read[1]]);
+  assert.equal(anyApproved([]).outcome, "absent");
+});
+
+test("a payer's address is the shopper's, else this service's; with live money none is made up", () => {
+  const told = (environment: "test" | "live", customerIp: string | null, own: string | null, egressIp: string | null, form?: "IPv4") => {
+    const credentials = own === null ? {} : { ip_address: new Secret(own) };
+    const address = payerIpOf(orderOf({ customerIp }), { settings: { environment, credentials }, egressIp }, form);
+    return typeof address === "string" ? address : address.reason;
+  };
+  assert.equal(told("live", "2001:db8::1", "192.0.2.1", null), "2001:db8::1");
+  assert.equal(told("live", "2001:db8::1", "192.0.2.1", "192.0.2.2", "IPv4"), "192.0.2.1");
+  assert.equal(told("live", null, null, "192.0.2.2"), "192.0.2.2");
+  assert.equal(told("test", null, null, null), "127.0.0.1");
+  assert.equal(told("live", null, null, null), "ip_address or SIP_PUBLIC_HOST must say this service's public address");
+  assert.equal(
+    told("live", null, "2001:db8::2", null, "IPv4"),
+    "ip_address or SIP_PUBLIC_HOST must say this service's public IPv4 address",
+  );
+});
+
 test("amounts are never rounded, and a decimal of an answer is exact or none", () => {
   assert.equal(scaledAmount({ amountMinor: 1_255, currency: "KWD" }, 2), null);
   assert.equal(scaledAmount({ amountMinor: 500, currency: "JPY" }, 2), 50_000);
+  assert.deepEqual(
+    [4_995, 1_250, 1_255].map((amountMinor) => twoPlaces({ amountMinor, currency: amountMinor === 4_995 ? "USD" : "KWD" })),
+    ["49.95", "1.25", null],
+  );
+  assert.equal(twoPlaces({ amountMinor: 500, currency: "JPY" }), "500.00");
   assert.deepEqual(
     ["49.95", "49.950", "-1", "", "x", "49.955"].map((text) => minorOfDecimal(text, "USD")),
     [4995, 4995, null, null, null, null],

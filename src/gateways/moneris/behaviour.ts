@@ -1,4 +1,3 @@
-import { Secret } from "#src/kernel/secret.ts";
 import type { Behaviour } from "../testing.ts";
 
 const PATH = "/gateway2/servlet/MpgRequest";
@@ -6,11 +5,9 @@ const PATH = "/gateway2/servlet/MpgRequest";
 export const behaviour: Behaviour = {
   specFields: { charge: "moneris_txn_id", tokenize: "moneris_data_key" },
   path: { charge: `${PATH}/purchase`, tokenize: `${PATH}/res_add_cc` },
-  wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, api_token: new Secret("wrongtoken") } }),
-  refusedCredentials: "gateway_credentials_invalid",
+  wrong: { api_token: "wrongtoken" },
   // The vault knows no order id.
   told: ({ mode, sessionId, reference }) => (mode === "tokenize" ? sessionId.replaceAll("-", "") : reference),
-  lost: { outcome: "approved" },
   neverAnswered: { charge: { outcome: "approved" }, tokenize: { outcome: "declined", code: "gateway_unavailable" } },
   // The status check still answers.
   everyAnswerLost: { charge: "approved", tokenize: "declined" },

@@ -26,7 +26,7 @@ export const gateway = kit.defineGateway({
     voidBy: "vendor id",
     absenceIsProofAfterMs: 120_000,
     token: "a vault profile (data key)",
-    processorFields: { charge: ["moneris_txn_id"], tokenize: ["moneris_data_key"], transactionId: "moneris_txn_id", authCode: "auth_code" },
+    processorFields: { charge: "moneris_txn_id", tokenize: "moneris_data_key", authCode: "auth_code" },
     deadlineMs: 100_000,
   },
   sandbox: { store_id: "store5", api_token: "yesguy", currency: "USD" },

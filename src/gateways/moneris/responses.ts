@@ -167,13 +167,9 @@ function paid(receipt: Receipt, subject: Subject): Approved | Unknown {
   return kit.approved({ moneris_txn_id: id }, { webhook });
 }
 
-const letters = (rows: Readonly<Record<string, string>>) =>
-  kit.wordTable(
-    Object.fromEntries(Object.entries(rows).flatMap(([ours, theirs]) => Array.from(theirs, (letter) => [letter, ours] as const))),
-  );
-const AVS = letters({ Y: "YXDFM", A: "AB", Z: "ZPW", N: "N" });
+const AVS = kit.meanings({ Y: "Y X D F M", A: "A B", Z: "Z P W", N: "N" });
 /** The last letter; the digit before it is the indicator that was sent. */
-const CVD = letters({ M: "MY", N: "ND", P: "PR", S: "S" });
+const CVD = kit.meanings({ M: "M Y", N: "N D", P: "P R", S: "S" });
 
 /** Of the payment itself; a refusal by the issuer or of our request says something else. */
 const NONE_LEFT = /^cancelled\b|already/i;

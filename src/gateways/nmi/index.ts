@@ -15,16 +15,10 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // No key: the vendor refuses the same card and amount for five minutes.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     // A sale may be acted on until its time-out, and the report lags behind by less than a minute.
     absenceIsProofAfterMs: 120_000,
     token: "a Customer Vault record",
-    processorFields: {
-      charge: ["nmi_transaction_id"],
-      tokenize: ["nmi_transaction_id", "nmi_customer_vault_id"],
-      transactionId: "nmi_transaction_id",
-    },
+    processorFields: { charge: "nmi_transaction_id", tokenize: "nmi_transaction_id nmi_customer_vault_id" },
   },
   documentation:
     "The account needs the Customer Vault to store cards, and a merchant id for telephone orders (MOTO) to take them; its own industry setting " +
@@ -34,7 +28,7 @@ export const gateway = kit.defineGateway({
     "account without the vault. A refund whose answer was lost, and that no report shows, is not sent again: the payment stays " +
     "on the list of unmatched ones.",
   sandbox: { security_key: "simulatorsSecurityKeyOfThirtyTwo" },
-  refusalOf: (sum) => (sum.mode === "charge" && requests.nmiAmount(sum) === null ? "the vendor takes two decimal places only" : null),
+  refusalOf: (sum) => (sum.mode === "charge" && kit.twoPlaces(sum) === null ? "the vendor takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -43,14 +37,12 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = kit.unrefused(requests.nmiAmount(order));
-  const response = await responseTo(requests.sale(order, io.settings, amount), order, io);
+  const response = await responseTo(requests.sale(order, io.settings), order, io);
   if (response.outcome !== "partial") return responses.asOutcome(response);
   await io.note({ transaction: response.id });
   const processor = { nmi_transaction_id: response.id };
-  return kit.releasedFirst(
-    kit.declined("insufficient_funds", { processor, reason: "only a part was authorized; it was voided" }),
-    async () => responses.isDone(await io.send(requests.voidSale(io.settings, response.id))),
+  return kit.releasedFirst(kit.declined("insufficient_funds", { processor, reason: "only a part was authorized; it was voided" }), () =>
+    kit.isDone(io, requests.voidSale(io.settings, response.id), responses.readReversal),
   );
 }
 
@@ -87,7 +79,7 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 
 async function reverse(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
   const { settings } = io;
-  if (attempt.mode === "tokenize") return responses.isDone(await io.send(requests.deleteRecord(attempt, settings)));
-  const refund = () => requests.refund(settings, id, requests.nmiAmount(attempt) ?? "");
-  return kit.voidElseRefund(io, { void: () => requests.voidSale(settings, id), refund }, responses.readReversal, attempt.notes);
+  if (attempt.mode === "tokenize") return kit.isDone(io, requests.deleteRecord(attempt, settings), responses.readReversal);
+  const steps = { void: () => requests.voidSale(settings, id), refund: () => requests.refund(settings, id, attempt) };
+  return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
 }

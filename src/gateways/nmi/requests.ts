@@ -32,9 +32,6 @@ const LONGEST_DESCRIPTION = 255;
 /** The attempt's name at the vendor: its order id, and the id of the vault record it makes. */
 export const orderId = ({ reference }: Pick<Subject, "reference">) => kit.shortReference(reference, 24);
 
-/** The vendor wants two places in every currency; null when the third is in use. */
-export const nmiAmount = (subject: Pick<Subject, "amountMinor" | "currency">) => kit.decimalAmount(subject, 2);
-
 function post({ endpoint, credentials }: Settings, path: string, fields: kit.FormTree, timeoutMs: number): GatewayRequest {
   const type = { "Content-Type": "application/x-www-form-urlencoded;charset=UTF-8" };
   return kit.postForm(endpoint + path, { security_key: credentials.security_key.reveal().trim(), ...fields }, type, timeoutMs);
@@ -64,11 +61,11 @@ const orderFields = (order: Order, { credentials, options }: Settings) => ({
 });
 
 /** Takes the money at once. */
-export const sale = (order: Order, settings: Settings, amount: string) =>
+export const sale = (order: Order, settings: Settings) =>
   transact(settings, {
     type: "sale",
     payment: "creditcard",
-    amount,
+    amount: kit.unrefused(kit.twoPlaces(order)),
     currency: order.currency,
     ...cardFields(order),
     ...orderFields(order, settings),
@@ -108,8 +105,8 @@ export const findRecord = (subject: Subject, settings: Settings) =>
 export const voidSale = (settings: Settings, transactionid: string) => transact(settings, { type: "void", transactionid });
 
 /** Sends back a settled one. */
-export const refund = (settings: Settings, transactionid: string, amount: string) =>
-  transact(settings, { type: "refund", transactionid, amount });
+export const refund = (settings: Settings, transactionid: string, subject: Subject) =>
+  transact(settings, { type: "refund", transactionid, amount: kit.twoPlaces(subject) ?? "" });
 
 export const deleteRecord = (subject: Subject, settings: Settings) =>
   transact(settings, { customer_vault: "delete_customer", customer_vault_id: orderId(subject) });

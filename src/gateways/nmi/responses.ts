@@ -58,9 +58,7 @@ export function asOutcome(response: Response): Approved | Declined | Unknown {
 }
 
 /** The vendor's transaction id: ten or eleven digits, a UUID on some processors. */
-function idOf(text: string | undefined): string | undefined {
-  return text !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined;
-}
+const idOf = (text: string | undefined): string | undefined => (text !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined);
 
 /** Fields of a response; any status but 200 says nothing about the payment. */
 function fieldsOf(answer: GatewayAnswer) {
@@ -81,18 +79,16 @@ export function readResponse(answer: GatewayAnswer, subject: Subject): Response 
   const id = idOf(fields.get("transactionid"));
   const named = fields.get("orderid");
   if (named && named !== orderId(subject)) return kit.unknown("the answer belongs to another order");
-  switch (fields.get("response") ?? "") {
-    case "1":
-      return code === "100" ? readApproval(fields, id, subject) : kit.unknown("an approval with another code than 100");
-    case "2":
-      if (!/^2\d\d$/.test(code)) return kit.unknown("a decline with a code that is none");
-      return kit.declined(declineOf(code, text), { message: said(text), processor: { nmi_transaction_id: id } });
-    case "3":
-      return readError(code, text);
-    default:
-      return kit.unknown("no response that the vendor documents");
-  }
+  const response = fields.get("response");
+  if (response === "1") return code === "100" ? readApproval(fields, id, subject) : kit.unknown("an approval with another code than 100");
+  if (response === "3") return readError(code, text);
+  if (response !== "2") return kit.unknown("no response that the vendor documents");
+  if (!/^2\d\d$/.test(code)) return kit.unknown("a decline with a code that is none");
+  return refusalOf(code, text, id);
 }
+
+const refusalOf = (code: string, text: string, id: string | undefined): Declined =>
+  kit.declined(declineOf(code, text), { message: said(text), processor: { nmi_transaction_id: id } });
 
 /** A merchant's own address or code rule declines with 200 and says so in words only; 300 says everything in words. */
 function declineOf(code: string, text: string) {
@@ -138,14 +134,12 @@ function readApproval(fields: kit.Form, id: string | undefined, subject: Subject
 }
 
 /** A stored card. Without a transaction it was stored unasked, or its validation is not shown yet. */
-export function stored(id: string | undefined, subject: Subject, webhook: Readonly<Record<string, string | undefined>> = {}): Approved {
-  return kit.approved({ nmi_transaction_id: id, nmi_customer_vault_id: orderId(subject) }, { webhook });
-}
+export const stored = (id: string | undefined, subject: Subject, webhook: Readonly<Record<string, string | undefined>> = {}): Approved =>
+  kit.approved({ nmi_transaction_id: id, nmi_customer_vault_id: orderId(subject) }, { webhook });
 
 /** Storing a card asks the issuer for nothing. */
-function isAmount(text: string | undefined, { mode, amountMinor, currency }: Subject): boolean {
-  return kit.minorOfDecimal(text, currency) === (mode === "charge" ? amountMinor : 0);
-}
+const isAmount = (text: string | undefined, { mode, amountMinor, currency }: Subject): boolean =>
+  kit.minorOfDecimal(text, currency) === (mode === "charge" ? amountMinor : 0);
 
 /** What became of a void, a refund or the deletion of a record. */
 export function readReversal(answer: GatewayAnswer): kit.ReversalStep {
@@ -154,8 +148,6 @@ export function readReversal(answer: GatewayAnswer): kit.ReversalStep {
   if (read.body.get("response") === "1" && read.body.get("response_code") === "100") return "done";
   return ONLY_PENDING.test(read.body.get("responsetext") ?? "") ? "settled already" : "unclear";
 }
-
-export const isDone = (answer: GatewayAnswer) => readReversal(answer) === "done";
 
 /** The root of a report; null for anything else, an `error_response` above all: a refused question is never "not found". */
 function reportOf(answer: GatewayAnswer): kit.XmlElement | null {
@@ -196,24 +188,15 @@ function readTransaction(transaction: kit.XmlElement, action: kit.XmlElement, su
   const code = kit.childText(action, "response_code");
   const took = kit.childText(action, "success") === "1" && code === "100";
   const isOtherCurrency = kit.childrenOf(transaction, "currency").some(({ text }) => text !== "" && text !== subject.currency);
-  switch (kit.childText(transaction, "condition") ?? "") {
-    case "in_progress":
-    case "unknown":
-      return kit.pending;
-    case "failed": {
-      const text = kit.childText(action, "response_text") ?? "";
-      if (took || code === undefined) return kit.unknown("a failed payment that succeeded");
-      if (code === TWIN) return kit.declined("duplicate_transaction");
-      return kit.declined(declineOf(code, text), { message: said(text), processor: { nmi_transaction_id: id } });
-    }
-    case "canceled":
-      return kit.declined("processing_error", { processor: { nmi_transaction_id: id }, reason: "the payment had been voided" });
-    case "pendingsettlement":
-    case "complete":
-      break;
-    default:
-      return kit.unknown("a condition that no sale of ours can have");
+  const condition = kit.childText(transaction, "condition") ?? "";
+  if (/^(in_progress|unknown)$/.test(condition)) return kit.pending;
+  if (condition === "failed") {
+    if (took || code === undefined) return kit.unknown("a failed payment that succeeded");
+    return code === TWIN ? kit.declined("duplicate_transaction") : refusalOf(code, kit.childText(action, "response_text") ?? "", id);
   }
+  if (condition === "canceled")
+    return kit.declined("processing_error", { processor: { nmi_transaction_id: id }, reason: "the payment had been voided" });
+  if (!/^(pendingsettlement|complete)$/.test(condition)) return kit.unknown("a condition that no sale of ours can have");
   if (!took || id === undefined) return kit.unknown("a completed payment that did not succeed");
   if (!isAmount(kit.childText(action, "amount"), subject) || (subject.mode === "charge" && isOtherCurrency))
     return kit.unknown("another amount or currency than asked for");

@@ -16,17 +16,11 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // A VendorTxCode is taken once for ever.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 180_000,
     verifiesOnTokenize: false,
     token: "an AUTHENTICATE registration, valid 90 days, for later AUTHORISEs up to 115 % of its amount",
     needsAddress: true,
-    processorFields: {
-      charge: ["opayo_vps_tx_id", "opayo_security_key"],
-      tokenize: ["opayo_vps_tx_id", "opayo_security_key"],
-      transactionId: "opayo_vps_tx_id",
-    },
+    processorFields: { charge: "opayo_vps_tx_id opayo_security_key", tokenize: "opayo_vps_tx_id opayo_security_key" },
     deadlineMs: 75_000,
   },
   sandbox: { vendor: "acmevendor", reporting_user: "apiuser", reporting_password: "s3cretPw1" },
@@ -85,6 +79,5 @@ async function takeBack(
     if (refunded !== "absent" || isRefunded) return refunded === "done";
     return kit.voidElseRefund(io, { void: first, refund, secondRefund: "harmless" }, responses.readReversal, attempt.notes);
   }
-  const answer = await kit.ask(io, first());
-  return answer !== null && responses.readReversal(answer) === "done";
+  return kit.isDone(io, first(), responses.readReversal);
 }

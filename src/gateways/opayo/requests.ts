@@ -1,6 +1,6 @@
 import type { CardBrand } from "#src/kernel/card.ts";
 import { decimalsOf } from "#src/kernel/money.ts";
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 const ascii = (limit: number) => [new RegExp(`^[\\x20-\\x7e]{1,${limit}}$`), `1 to ${limit} plain ASCII characters`] as const;
@@ -8,18 +8,14 @@ const ascii = (limit: number) => [new RegExp(`^[\\x20-\\x7e]{1,${limit}}$`), `1 
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://sandbox.opayo.eu.elavon.com", live: "https://live.opayo.eu.elavon.com" },
   credentials: {
-    vendor: {
-      secret: false,
+    vendor: kit.plainText("vendor name, at most 15 letters and digits; this installation's addresses must be allowed in MyOpayo", {
       form: [/^[A-Za-z0-9]{1,15}$/, "a vendor name of at most 15 letters and digits"],
-      meaning: "vendor name, at most 15 letters and digits; this installation's addresses must be allowed in MyOpayo",
-    },
-    reporting_user: {
-      secret: false,
-      optional: true,
-      form: [/^[^<>&\s]{1,50}$/, "a user name: it has a blank or one of < > &"],
-      meaning: "MyOpayo user with permission to report: without one a lost answer can neither be looked up nor sent back",
-    },
-    reporting_password: { secret: true, optional: true, meaning: "that user's password" },
+    }),
+    reporting_user: kit.plainText(
+      "MyOpayo user with permission to report: without one a lost answer can neither be looked up nor sent back",
+      { optional: true, form: [/^[^<>&\s]{1,50}$/, "a user name: it has a blank or one of < > &"] },
+    ),
+    reporting_password: kit.secret("that user's password", { optional: true }),
     address1: kit.plainText("address line sent for callers, who give a ZIP alone; NA when left out", { optional: true, form: ascii(50) }),
     city: kit.plainText("city sent for them; NA when left out", { optional: true, form: ascii(40) }),
     country: kit.plainText("country sent for them, two letters; GB when left out", {
@@ -31,38 +27,25 @@ export const SETTINGS = kit.describeSettings({
       form: [/^[A-Z]{2}$/, "a state of two letters"],
     }),
     post_code: kit.plainText("postal code sent for a caller who gave none; 000 when left out", { optional: true, form: ascii(10) }),
-    token_ceiling: {
-      secret: false,
-      optional: true,
-      form: [/^[0-9]{1,5}(\.[0-9]{2})?$/, "an amount such as 100.00"],
-      meaning:
-        "amount that a stored card is registered for when the session has none; later charges may come to 115 % of it. 100.00 when left out",
-    },
-    three_ds_notification_url: {
-      secret: false,
-      optional: true,
-      form: [/^https:\/\/[\x21-\x7e]{1,248}$/, "an https address of at most 256 characters"],
-      meaning: "ThreeDSNotificationURL of widget payments: compulsory, unused as long as no challenge can be shown",
-    },
+    token_ceiling: kit.plainText(
+      "amount that a stored card is registered for when the session has none; later charges may come to 115 % of it. 100.00 when left out",
+      { optional: true, form: [/^[0-9]{1,5}(\.[0-9]{2})?$/, "an amount such as 100.00"] },
+    ),
+    three_ds_notification_url: kit.plainText(
+      "ThreeDSNotificationURL of widget payments: compulsory, unused as long as no challenge can be shown",
+      { optional: true, form: [/^https:\/\/[\x21-\x7e]{1,248}$/, "an https address of at most 256 characters"] },
+    ),
   },
   options: {
-    moto: {
-      values: [true, false],
-      default: true,
-      meaning: "AccountType M for telephone payments; needs a mail and telephone order merchant number (else 3099), off: E",
-    },
-    avs_cv2_rules: {
-      values: [true, false],
-      default: false,
-      meaning:
-        "let the account's AVS/CV2 rules refuse (ApplyAVSCV2 0); off they are checked and reported only (3): most of the address is a stand-in",
-    },
-    three_d_secure: {
-      values: ["off", "account"],
-      default: "off",
-      meaning:
-        "3-D Secure of widget payments: off (Apply3DSecure 2), or the account's rules (0); a challenge is refused as authentication_required",
-    },
+    moto: kit.flag(true, "AccountType M for telephone payments; needs a mail and telephone order merchant number (else 3099), off: E"),
+    avs_cv2_rules: kit.flag(
+      false,
+      "let the account's AVS/CV2 rules refuse (ApplyAVSCV2 0); off they are checked and reported only (3): most of the address is a stand-in",
+    ),
+    three_d_secure: kit.oneOf(
+      ["off", "account"],
+      "3-D Secure of widget payments: off (Apply3DSecure 2), or the account's rules (0); a challenge is refused as authentication_required",
+    ),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -72,8 +55,6 @@ type Fields = readonly (readonly [string, kit.Scalar | null | undefined])[];
 const PROTOCOL = "4.00";
 /** The bank's leg may take long: 5996 is the vendor's own word for that. */
 const TIMEOUT_MS = 60_000;
-
-export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
 
 /** What a void, refund or cancellation must repeat of the registration. */
 export interface Registered {
@@ -96,9 +77,8 @@ const CARD_TYPES: Readonly<Partial<Record<CardBrand, string>>> = {
 export const LARGEST = 100_000;
 
 /** Two places at most, none for currencies without; null when the third place is in use. */
-export function opayoAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
-  return kit.decimalAmount(subject, Math.min(decimalsOf(subject.currency), 2));
-}
+export const opayoAmount = (subject: Pick<Subject, "amountMinor" | "currency">): string | null =>
+  kit.decimalAmount(subject, Math.min(decimalsOf(subject.currency), 2));
 
 /** What a card is registered for: the session's sum, or the project's ceiling in whole units of the session's currency. */
 export function ceilingAmount(order: Pick<Order, "amountMinor" | "currency">, { credentials }: Settings): string | null {
@@ -111,15 +91,7 @@ export function ceilingAmount(order: Pick<Order, "amountMinor" | "currency">, { 
 /** The vendor's name for the card's brand; undefined for brands that it does not take. */
 export const cardType = (order: Order) => kit.brandName(order.card, CARD_TYPES);
 
-function post({ endpoint }: Settings, path: string, fields: Fields): GatewayRequest {
-  return {
-    method: "POST",
-    url: `${endpoint}${path}`,
-    headers: { "Content-Type": "application/x-www-form-urlencoded" },
-    body: kit.formBody(fields),
-    timeoutMs: TIMEOUT_MS,
-  };
-}
+const post = ({ endpoint }: Settings, path: string, fields: Fields) => kit.postForm(`${endpoint}${path}`, fields, {}, TIMEOUT_MS);
 
 const head = (settings: Settings, txType: string, vendorTxCode: string): Fields => [
   ["VPSProtocol", PROTOCOL],
@@ -241,8 +213,8 @@ export const refundCode = ({ reference, notes }: kit.Noted<Pick<Subject, "refere
   `refund-${kit.shortReference(reference + kit.keyEnd(notes), 24)}`;
 
 /** Gives a settled payment back. */
-export function refund(subject: kit.Noted<Subject>, settings: Settings, { vpsTxId, securityKey, txAuthNo }: Registered): GatewayRequest {
-  return post(settings, "/gateway/service/refund.vsp", [
+export const refund = (subject: kit.Noted<Subject>, settings: Settings, { vpsTxId, securityKey, txAuthNo }: Registered): GatewayRequest =>
+  post(settings, "/gateway/service/refund.vsp", [
     ...head(settings, "REFUND", refundCode(subject)),
     ["Amount", opayoAmount(subject)],
     ["Currency", subject.currency],
@@ -252,7 +224,6 @@ export function refund(subject: kit.Noted<Subject>, settings: Settings, { vpsTxI
     ["RelatedSecurityKey", securityKey],
     ["RelatedTxAuthNo", txAuthNo],
   ]);
-}
 
 /** What is wrong with the settings beyond their forms, or null. */
 export function settingsFault({ credentials }: Settings): string | null {

@@ -1,7 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
-import { refundCode, type Registered, type Subject } from "./requests.ts";
+import { refundCode, type Registered } from "./requests.ts";
 
 /** `DeclineCode` of a NOTAUTHED: the bank's own (ISO 8583). */
 const ofBank = kit.codeTable({
@@ -171,13 +171,7 @@ function isAsked(root: kit.XmlElement, { amountMinor, currency }: Subject): bool
   return (!amount || kit.minorOfDecimal(amount, currency) === amountMinor) && (!unit || unit === currency);
 }
 
-const ofReversal = kit.wordTable<kit.ReversalStep>({
-  OK: "done",
-  INVALID: "settled already",
-  MALFORMED: "settled already",
-  NOTAUTHED: "settled already",
-  REJECTED: "settled already",
-});
+const ofReversal = kit.meanings<kit.ReversalStep>({ done: "OK", "settled already": "INVALID MALFORMED NOTAUTHED REJECTED" });
 
 /** A void is refused once the payment is settled. A lost or undecided answer to one allows no refund: both might be taken. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {

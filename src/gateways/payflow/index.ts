@@ -1,7 +1,6 @@
-import type { GatewayRequest, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { GatewayRequest, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
-import type { Subject } from "./requests.ts";
 import * as responses from "./responses.ts";
 import type { PaymentState } from "./responses.ts";
 
@@ -19,21 +18,18 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "replay",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     // The account's market segment says so, not the request.
     moto: false,
     token: "the PNREF of a verification, chargeable as ORIGID for about a year",
-    processorFields: { charge: ["payflow_pnref"], tokenize: ["payflow_pnref"], transactionId: "payflow_pnref" },
+    processorFields: { charge: "payflow_pnref", tokenize: "payflow_pnref" },
     deadlineMs: 75_000,
   },
   sandbox: { vendor: "acmemerchant", user: "apiuser", partner: "PayPal", password: "p&ss=word1" },
-  checkSettings: requests.settingsFault,
   documentation:
     "In PayPal Manager allow the user API transactions, and reference transactions, or stored cards cannot be charged. Telephone orders are a market segment of the account, set by Payflow's support. New test accounts have fraud filters on, which hold " +
     "payments (126): a held payment is voided and refused. Unconfirmed: how long a request id is remembered, and the life of a PNREF.",
-  refusalOf: (sum) => (sum.mode === "charge" && requests.payflowAmount(sum) === null ? "Payflow takes two decimal places only" : null),
+  refusalOf: (sum) => (sum.mode === "charge" && kit.twoPlaces(sum) === null ? "Payflow takes two decimal places only" : null),
   charge,
   tokenize,
   lookUp,
@@ -44,8 +40,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: PayflowIo): Promise<Outcome> {
-  const amount = kit.unrefused(requests.payflowAmount(order));
-  return settled(order, io, await submit(order, io, () => requests.sale(order, io.settings, amount)));
+  return settled(order, io, await submit(order, io, () => requests.sale(order, io.settings)));
 }
 
 /** A processor that verifies no card has it stored unseen. */
@@ -90,10 +85,7 @@ async function settled(subject: kit.Noted<Subject>, io: PayflowIo, state: Paymen
 async function takeBack(subject: kit.Noted<Subject>, io: PayflowIo, pnref: string): Promise<boolean> {
   const end = kit.keyEnd(subject.notes);
   const first = () => requests.voidPayment(subject, io.settings, pnref, end);
-  if (subject.mode === "tokenize") {
-    const answer = await kit.ask(io, first());
-    return answer !== null && responses.readReversal(answer) === "done";
-  }
+  if (subject.mode === "tokenize") return kit.isDone(io, first(), responses.readReversal);
   const refund = () => requests.credit(subject, io.settings, pnref, end);
   const steps = { void: first, refund, secondRefund: "harmless", isKept: responses.isRefusal } as const;
   return kit.voidElseRefund(io, steps, responses.readReversal, subject.notes);

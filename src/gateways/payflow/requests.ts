@@ -1,16 +1,17 @@
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
+
+const PLAIN = [/^[\x20-\x21\x23-\x7e]{1,64}$/, "1 to 64 printable ASCII characters without double quotes"] as const;
 
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://pilot-payflowpro.paypal.com", live: "https://payflowpro.paypal.com" },
   credentials: {
-    vendor: { secret: false, meaning: "merchant login id, at most 64 characters, case-sensitive" },
-    user: { secret: false, meaning: "user that may use the API; the vendor again where no other user was made" },
-    partner: { secret: false, meaning: "PayPal, or the reseller's id (PayPalUK, VeriSign), case-sensitive" },
-    password: {
-      secret: true,
-      meaning: "that user's password; he needs API transactions and reference transactions allowed in PayPal Manager",
-    },
+    vendor: kit.plainText("merchant login id, at most 64 characters, case-sensitive", { form: PLAIN }),
+    user: kit.plainText("user that may use the API; the vendor again where no other user was made", { form: PLAIN }),
+    partner: kit.plainText("PayPal, or the reseller's id (PayPalUK, VeriSign), case-sensitive", { form: PLAIN }),
+    password: kit.secret("that user's password; he needs API transactions and reference transactions allowed in PayPal Manager", {
+      form: PLAIN,
+    }),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -21,8 +22,6 @@ type Fields = readonly (readonly [string, kit.Scalar | null | undefined])[];
 const CLIENT_TIMEOUT_S = 45;
 const TIMEOUT_MS = 50_000;
 
-export type Subject = Pick<AttemptTrace, "reference" | "mode" | "currency" | "amountMinor">;
-
 /** Steps of an attempt: a second request with a step's id is answered with the first one's result. */
 type Step = "pay" | "upload" | `void${string}` | `credit${string}`;
 
@@ -32,35 +31,28 @@ export const customerReference = ({ reference }: Pick<Subject, "reference">) => 
 const requestIdOf = ({ reference }: Subject, step: Step) => kit.shortReference(`${reference}/${step}`, 32);
 
 /** Everything goes to one path; length tags keep what a caller says from becoming parameters. */
-function post({ endpoint, credentials }: Settings, requestId: string, [trxType, ...fields]: [string, ...Fields]): GatewayRequest {
-  return {
-    method: "POST",
-    url: `${endpoint}/`,
-    headers: {
-      "Content-Type": "text/namevalue",
-      "X-VPS-REQUEST-ID": requestId,
-      "X-VPS-CLIENT-TIMEOUT": String(CLIENT_TIMEOUT_S),
-    },
-    body: kit.taggedBody([
-      ["TRXTYPE", trxType],
-      ["TENDER", "C"],
-      ["PARTNER", credentials.partner],
-      ["VENDOR", credentials.vendor],
-      ["USER", credentials.user],
-      ["PWD", credentials.password],
-      ...fields,
-    ]),
-    timeoutMs: TIMEOUT_MS,
-  };
-}
+const post = ({ endpoint, credentials }: Settings, requestId: string, [trxType, ...fields]: [string, ...Fields]): GatewayRequest => ({
+  method: "POST",
+  url: `${endpoint}/`,
+  headers: {
+    "Content-Type": "text/namevalue",
+    "X-VPS-REQUEST-ID": requestId,
+    "X-VPS-CLIENT-TIMEOUT": String(CLIENT_TIMEOUT_S),
+  },
+  body: kit.taggedBody([
+    ["TRXTYPE", trxType],
+    ["TENDER", "C"],
+    ["PARTNER", credentials.partner],
+    ["VENDOR", credentials.vendor],
+    ["USER", credentials.user],
+    ["PWD", credentials.password],
+    ...fields,
+  ]),
+  timeoutMs: TIMEOUT_MS,
+});
 
 /** ASCII, so that a length in characters is one in bytes; no double quotes, even behind a length tag. */
 const plain = (text: string, limit: number) => kit.asciiText(text.replaceAll('"', "'"), limit);
-
-/** A decimal with exactly two places; null when the currency's third place is in use. */
-export function payflowAmount(subject: Pick<Subject, "amountMinor" | "currency">): string | null {
-  return kit.decimalAmount(subject, 2);
-}
 
 function cardFields(order: Order): Fields {
   const holder = kit.holderOf(order, plain, { firstName: 30, lastName: 30 });
@@ -82,20 +74,18 @@ function cardFields(order: Order): Fields {
   ];
 }
 
-function references(order: Order): Fields {
-  return [
-    ["CUSTIP", kit.ipv4Of(order)],
-    ["CUSTREF", customerReference(order)],
-    ["COMMENT1", order.sessionId],
-    ["COMMENT2", kit.optionalText(plain, order.description, 128)],
-    ["VERBOSITY", "HIGH"],
-  ];
-}
+const references = (order: Order): Fields => [
+  ["CUSTIP", kit.ipv4Of(order)],
+  ["CUSTREF", customerReference(order)],
+  ["COMMENT1", order.sessionId],
+  ["COMMENT2", kit.optionalText(plain, order.description, 128)],
+  ["VERBOSITY", "HIGH"],
+];
 
 /** Takes the money at once. */
-export function sale(order: Order, settings: Settings, amount: string): GatewayRequest {
+export function sale(order: Order, settings: Settings): GatewayRequest {
   const sum: Fields = [
-    ["AMT", amount],
+    ["AMT", kit.unrefused(kit.twoPlaces(order))],
     ["CURRENCY", order.currency],
   ];
   return post(settings, requestIdOf(order, "pay"), ["S", ...sum, ...cardFields(order), ...references(order)]);
@@ -112,9 +102,8 @@ export function verify(order: Order, settings: Settings): GatewayRequest {
 }
 
 /** Stores the card unseen by its issuer, for processors that verify nothing. An amount would be refused here. */
-export function upload(order: Order, settings: Settings): GatewayRequest {
-  return post(settings, requestIdOf(order, "upload"), ["L", ...cardFields(order), ...references(order)]);
-}
+export const upload = (order: Order, settings: Settings): GatewayRequest =>
+  post(settings, requestIdOf(order, "upload"), ["L", ...cardFields(order), ...references(order)]);
 
 /** What became of the attempt, by its reference. */
 export function inquire(subject: Subject, settings: Settings, requestId: string): GatewayRequest {
@@ -126,20 +115,9 @@ export function inquire(subject: Subject, settings: Settings, requestId: string)
 }
 
 /** Takes a payment back before settlement. */
-export function voidPayment(subject: Subject, settings: Settings, pnref: string, keyEnd: string): GatewayRequest {
-  return post(settings, requestIdOf(subject, `void${keyEnd}`), ["V", ["ORIGID", pnref]]);
-}
+export const voidPayment = (subject: Subject, settings: Settings, pnref: string, keyEnd: string): GatewayRequest =>
+  post(settings, requestIdOf(subject, `void${keyEnd}`), ["V", ["ORIGID", pnref]]);
 
 /** Gives a settled payment back. Without an amount of its own: just what was taken, be it all or a part. */
-export function credit(subject: Subject, settings: Settings, pnref: string, keyEnd: string): GatewayRequest {
-  return post(settings, requestIdOf(subject, `credit${keyEnd}`), ["C", ["ORIGID", pnref]]);
-}
-
-/** What is wrong with the settings, or null. */
-export function settingsFault({ credentials }: Settings): string | null {
-  for (const [name, secret] of Object.entries(credentials)) {
-    if (!/^[\x20-\x21\x23-\x7e]{1,64}$/.test(secret.reveal()))
-      return `${name} is not 1 to 64 printable ASCII characters without double quotes`;
-  }
-  return null;
-}
+export const credit = (subject: Subject, settings: Settings, pnref: string, keyEnd: string): GatewayRequest =>
+  post(settings, requestIdOf(subject, `credit${keyEnd}`), ["C", ["ORIGID", pnref]]);

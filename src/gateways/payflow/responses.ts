@@ -1,8 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { customerReference } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
 /** `RESULT` of a refusal; another one decides nothing. */
 const codeOf = kit.codeTable({
@@ -43,7 +42,7 @@ const MISMATCH = "133";
 const VOID_REFUSED = "108";
 const KEYS_REFUSED = new Set(["1", "26", "27", "28"]);
 /** The processor verifies no card: its amount of 0.00 is "invalid". */
-export const CANNOT_VERIFY = "4";
+const CANNOT_VERIFY = "4";
 
 /**
  * `TRANSSTATE` of what an inquiry shows: to be settled, in settlement, settled, captured; a verification has nothing to settle. A void

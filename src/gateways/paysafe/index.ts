@@ -18,11 +18,9 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // A used merchantRefNum is refused for 90 days, without the first answer.
     idempotency: "refuse",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     token: "the payment token of a card in the Customer Vault",
-    processorFields: { charge: ["paysafe_auth_id"], tokenize: ["paysafe_payment_token"], transactionId: "paysafe_auth_id" },
+    processorFields: { charge: "paysafe_auth_id", tokenize: "paysafe_payment_token" },
     deadlineMs: 75_000,
   },
   sandbox: { username: "test_examplemerchant", password: "B-qa2-0-0123456789abcdef", account_id: "1002158490", currency: "USD" },
@@ -153,11 +151,8 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   const account = accountOf(attempt, io);
   const found = await search(io, account, "auths", attempt.reference);
   if (found === null) return kit.unknown("Paysafe did not answer the look-up");
-  const states = found.map((one) => responses.stateOf(one, attempt, currencyOf(io)));
-  const standing = states.filter(({ outcome }) => outcome !== "declined");
-  if (standing.length > 1) return kit.unknown("more than one payment carries this attempt");
-  const state = standing[0] ?? states.at(-1);
-  if (state === undefined) return kit.absent;
+  const state = kit.theStanding(found.map((one) => responses.stateOf(one, attempt, currencyOf(io))));
+  if (state.outcome === "absent") return state;
   return state.outcome === "received" ? kit.pending : follow(attempt, io, account, state);
 }
 

@@ -50,7 +50,7 @@ const CARD_TOKEN = /^C[A-Za-z0-9_-]{1,79}$/;
 /** A payment: `received` is still at work, `held` waits for a risk decision, `another currency` was taken and must not stay. */
 export type State = Approved | Declined | Unknown | { outcome: "received" | "held" | "another currency"; id: string };
 
-const codeIn = (body: kit.JsonObject | null) => kit.scalarAt(body ?? undefined, "error", "code");
+const codeIn = (body: kit.JsonObject | null) => kit.scalarAt(body, "error", "code");
 const fieldsIn = (body: kit.JsonObject) => (kit.objectsAt(body, "error", "fieldErrors") ?? []).map((one) => kit.textAt(one, "field") ?? "");
 
 const approves = (body: kit.JsonObject): boolean => ["COMPLETED", "RECEIVED", "HELD"].includes(kit.textAt(body, "status") ?? "");
@@ -80,20 +80,13 @@ export function stateOf(body: kit.JsonObject, subject: Subject, currency: string
     return codeIn(body) === undefined ? kit.unknown("an error without a code") : refusal(402, body);
   if (id === undefined) return kit.unknown("a payment without its id");
   const processor = { paysafe_auth_id: id };
-  switch (status ?? "") {
-    case "COMPLETED":
-      return subject.mode === "charge" ? completed(body, id, subject, currency) : kit.approved({});
-    case "RECEIVED":
-      return { outcome: "received", id };
-    case "HELD":
-      return { outcome: "held", id };
-    case "FAILED":
-      return kit.declined("card_declined", { processor });
-    case "CANCELLED":
-      return kit.declined("processing_error", { processor, reason: "the payment was cancelled" });
-    default:
-      return kit.unknown("a status that Paysafe does not document");
-  }
+  if (status === "COMPLETED") return subject.mode === "charge" ? completed(body, id, subject, currency) : kit.approved({});
+  if (status === "RECEIVED") return { outcome: "received", id };
+  if (status === "HELD") return { outcome: "held", id };
+  if (status === "FAILED") return kit.declined("card_declined", { processor });
+  return status === "CANCELLED"
+    ? kit.declined("processing_error", { processor, reason: "the payment was cancelled" })
+    : kit.unknown("a status that Paysafe does not document");
 }
 
 /** What is left of a settlement; before its batch is through nothing can be refunded, and nothing may be shown as left. */
@@ -163,7 +156,7 @@ export function readReversal({ status, body }: kit.Answered, kind: "cancellation
   const read = kit.readJson(body);
   const said = kit.textAt(read, "status");
   const isSaid = kind === "cancellation" ? said === "CANCELLED" : said !== "FAILED" && said !== "CANCELLED";
-  const isMade = isSaid && kit.idAt(read ?? undefined, ID, "id") !== undefined;
+  const isMade = isSaid && kit.idAt(read, ID, "id") !== undefined;
   if (status < 300 && codeIn(read) === undefined && isMade) return "done";
   const code = codeIn(read);
   if (code === "5031") return "none left";

@@ -12,15 +12,9 @@ export const gateway = kit.defineGateway({
   capabilities: {
     // No key; that another sale on the same card is refused for five minutes is a guard, and no promise.
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 600_000,
     token: "a card_id of the vault; the same card has the same one",
-    processorFields: {
-      charge: ["qualpay_pg_id"],
-      tokenize: ["qualpay_pg_id", "qualpay_card_id"],
-      transactionId: "qualpay_pg_id",
-    },
+    processorFields: { charge: "qualpay_pg_id", tokenize: "qualpay_pg_id qualpay_card_id" },
     deadlineMs: 75_000,
   },
   sandbox: { merchant_id: "212000000001", security_key: "TEST1234567890" },
@@ -36,15 +30,10 @@ export const gateway = kit.defineGateway({
   tokenize,
   lookUp,
   void: async (attempt, io) =>
-    kit.reversal(await lookUp(attempt, io), ({ processor }) => {
-      const pgId = processor["qualpay_pg_id"] ?? "";
+    kit.reversal(await lookUp(attempt, io), ({ processor: { qualpay_pg_id: id = "" } }) => {
       const amount = requests.qualpayAmount(attempt) ?? "";
-      return kit.voidElseRefund(
-        io,
-        { void: () => requests.voidSale(io.settings, pgId), refund: () => requests.refund(io.settings, pgId, amount) },
-        responses.readReversal,
-        attempt.notes,
-      );
+      const steps = { void: () => requests.voidSale(io.settings, id), refund: () => requests.refund(io.settings, id, amount) };
+      return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
     }),
 });
 
@@ -52,10 +41,8 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   const amount = kit.unrefused(requests.qualpayAmount(order));
   const state = responses.readSale(await io.send(requests.sale(order, io.settings, amount)), order);
   if (state.outcome !== "partial") return state;
-  return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), async () => {
-    const answer = await kit.ask(io, requests.voidSale(io.settings, state.pgId));
-    return answer !== null && responses.readReversal(answer) === "done";
-  });
+  const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
+  return kit.releasedFirst(refusal, () => kit.isDone(io, requests.voidSale(io.settings, state.pgId), responses.readReversal));
 }
 
 /** Sent again while no answer comes: it moves no money, and the same card has the same entry in the vault. */

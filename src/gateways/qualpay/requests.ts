@@ -48,15 +48,13 @@ export const merchRefNum = ({ reference, description }: Pick<Order, "reference" 
   kit.asciiText(`${reference} ${description ?? ""}`, 128);
 
 /** The card in the members that each call knows; the vendor takes letters and digits of a ZIP code alone. */
-function card({ card }: Order) {
-  return {
-    card_number: card.number,
-    exp_date: kit.expiry(card, "MMYY"),
-    cvv2: kit.securityCode(card),
-    cardholder_name: kit.optionalText(kit.asciiText, card.cardholderName, 64),
-    avs_zip: card.postalCode?.replace(/[^A-Za-z0-9]+/g, "").slice(0, 9) || undefined,
-  };
-}
+const card = ({ card }: Order) => ({
+  card_number: card.number,
+  exp_date: kit.expiry(card, "MMYY"),
+  cvv2: kit.securityCode(card),
+  cardholder_name: kit.optionalText(kit.asciiText, card.cardholderName, 64),
+  avs_zip: card.postalCode?.replace(/[^A-Za-z0-9]+/g, "").slice(0, 9) || undefined,
+});
 
 /** Where a card is stored, the vendor takes digits of a ZIP code alone. */
 function storedCard(order: Order) {

@@ -27,25 +27,12 @@ const codeOf = kit.codeTable({
 const [APPROVED, PARTIAL, NO_REASON_TO_DECLINE, VOID_FAILED] = ["000", "010", "085", "401"];
 
 /** `tran_status` of a sale: captured, settled and so on; what was never taken, or was given back. */
-const STATUS = kit.wordTable<"paid" | "held" | "refused" | "taken back">({
-  A: "paid",
-  C: "paid",
-  S: "paid",
-  P: "paid",
-  N: "paid",
-  H: "held",
-  D: "refused",
-  F: "refused",
-  R: "refused",
-  K: "taken back",
-  V: "taken back",
-  v: "taken back",
-});
+const STATUS = kit.meanings({ paid: "A C S P N", held: "H", refused: "D F R", "taken back": "K V v" });
 
 const ID = /^[A-Za-z0-9]{16,64}$/;
 
 /** What an answer says; `partial` must be voided. */
-export type State = Approved | Declined | Unknown | { outcome: "partial"; pgId: string };
+type State = Approved | Declined | Unknown | { outcome: "partial"; pgId: string };
 
 /** The body of an answer. A refused key says so by the status; the body of a 403 is not documented. */
 function readAnswer(answer: GatewayAnswer): kit.Read<kit.JsonObject> | Declined | Unknown {

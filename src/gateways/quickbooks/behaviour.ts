@@ -1,13 +1,10 @@
-import { Secret } from "#src/kernel/secret.ts";
 import type { Behaviour } from "../testing.ts";
 import { customerId, requestId } from "./requests.ts";
 
 export const behaviour: Behaviour = {
   specFields: { charge: "quickbooks_charge_id", tokenize: "quickbooks_card_id" },
   path: { charge: "/quickbooks/v4/payments/charges", tokenize: "/quickbooks/v4/customers/" },
-  wrongCredentials: ({ credentials }) => ({ credentials: { ...credentials, refresh_token: new Secret("RT1-wrong") } }),
-  refusedCredentials: "gateway_credentials_invalid",
-  lost: { outcome: "approved" },
+  wrong: { refresh_token: "RT1-wrong" },
   neverActed: { outcome: "approved" },
   told: (order) => (order.mode === "charge" ? requestId(order) : customerId(order)),
   folded: {
@@ -19,10 +16,9 @@ export const behaviour: Behaviour = {
     const refresh = "grant_type=refresh_token&refresh_token=RT1-simulator";
     const form = { Authorization: authorization, "Content-Type": "application/x-www-form-urlencoded" };
     const { access_token: token } = JSON.parse(await vendor.post("/oauth2/v1/tokens/bearer", form, refresh)) as { access_token: string };
-    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json", "Request-Id": `later${order.sessionId}` };
+    const headers = { Authorization: `Bearer ${token}`, "Request-Id": `later${order.sessionId}` };
     const context = { mobile: false, isEcommerce: false, recurring: true };
-    const body = JSON.stringify({ amount: "25.00", currency: "USD", capture: true, cardOnFile, context });
-    const later = JSON.parse(await vendor.post("/quickbooks/v4/payments/charges", headers, body)) as { status: string };
-    return later.status === "CAPTURED";
+    const body = { amount: "25.00", currency: "USD", capture: true, cardOnFile, context };
+    return (await vendor.postJson("/quickbooks/v4/payments/charges", headers, body))["status"] === "CAPTURED";
   },
 };

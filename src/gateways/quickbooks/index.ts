@@ -1,4 +1,4 @@
-import type { AccessToken, AttemptTrace, GatewayAnswer, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AccessToken, AttemptTrace, GatewayRequest, Order, Outcome, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
@@ -17,15 +17,10 @@ export const gateway = kit.defineGateway({
     idempotency: "replay",
     // No search by Request-Id: a lost answer is asked for again with the card, and without it voided by its Request-Id.
     lookUp: "none",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     verifiesOnTokenize: false,
     token: "a card of a customer made for the session",
-    processorFields: {
-      charge: ["quickbooks_charge_id"],
-      tokenize: ["quickbooks_card_id"],
-      transactionId: "quickbooks_charge_id",
-    },
+    processorFields: { charge: "quickbooks_charge_id", tokenize: "quickbooks_card_id" },
   },
   sandbox: { client_id: "ABsimulator", client_secret: "simulatorsClientSecret", refresh_token: "RT1-simulator" },
   supportHeader: "intuit_tid",
@@ -100,10 +95,7 @@ async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
 
 function refund(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
   // Only a void that was refused leads here, so that the next reversal has other keys.
-  const sending = async (): Promise<GatewayAnswer> => {
-    const answer = await send(io, (token) => requests.refund(attempt, io.settings, token, id, kit.keyEnd(attempt.notes)));
-    return kit.isOutcome(answer) ? { kind: "not sent", reason: "no access token" } : answer;
-  };
+  const sending = () => send(io, (token) => requests.refund(attempt, io.settings, token, id, kit.keyEnd(attempt.notes)));
   return kit.refundOnce(io, sending, responses.readRefund, attempt.notes);
 }
 

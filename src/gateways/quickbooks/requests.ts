@@ -1,5 +1,5 @@
 import type { Secret } from "#src/kernel/secret.ts";
-import type { AccessToken, GatewayRequest, Order, Subject } from "../contract.ts";
+import type { AccessToken, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 const OAUTH = "https://oauth.platform.intuit.com";
@@ -85,7 +85,5 @@ const cardsUrl = (subject: Subject, { endpoint }: Settings) => `${endpoint}/quic
 export const listCards = (subject: Subject, settings: Settings, token: AccessToken) =>
   kit.get(cardsUrl(subject, settings), bearer(token), REQUEST_TIMEOUT_MS);
 
-export const deleteCard = (subject: Subject, settings: Settings, token: AccessToken, id: string): GatewayRequest => ({
-  ...kit.get(`${cardsUrl(subject, settings)}/${id}`, bearer(token), REQUEST_TIMEOUT_MS),
-  method: "DELETE",
-});
+export const deleteCard = (subject: Subject, settings: Settings, token: AccessToken, id: string) =>
+  kit.remove(`${cardsUrl(subject, settings)}/${id}`, bearer(token), REQUEST_TIMEOUT_MS);

@@ -42,7 +42,7 @@ interface Errors {
 
 /** The first error of an answer, or the flat one of authentication; null when there is none. */
 function errorIn(body: kit.JsonObject | null): Errors | null {
-  const error = kit.at(body ?? undefined, "errors", 0) ?? body ?? undefined;
+  const error = kit.at(body, "errors", 0) ?? body ?? undefined;
   const code = kit.textAt(error, "code");
   return code === undefined ? null : { code, message: kit.textAt(error, "message"), detail: kit.textAt(error, "detail") };
 }
@@ -98,7 +98,7 @@ function refused(body: kit.JsonObject | null, status: number): Declined | Unknow
 }
 
 /** What a charge's answer says; `excess`: money was taken that must not stay. */
-export type ChargeResponse = Approved | Declined | Unknown | { outcome: "excess"; refusal: Declined };
+type ChargeResponse = Approved | Declined | Unknown | { outcome: "excess"; refusal: Declined };
 
 export function readCharge({ body: bytes, status }: kit.Answered, { amountMinor, currency }: Subject): ChargeResponse {
   const body = kit.readJson(bytes);
@@ -129,7 +129,7 @@ export function readCharge({ body: bytes, status }: kit.Answered, { amountMinor,
 export function readStored({ body: bytes, status }: kit.Answered): Approved | Declined | Unknown {
   const body = kit.readJson(bytes);
   if ((status !== 200 && status !== 201) || errorIn(body) !== null) return refused(body, status);
-  const id = kit.idAt(body ?? undefined, ID, "id");
+  const id = kit.idAt(body, ID, "id");
   return id === undefined ? kit.unknown("a stored card without its id") : kit.approved({ quickbooks_card_id: id });
 }
 
@@ -143,7 +143,7 @@ export function readReversal(answer: GatewayAnswer | Declined): "done" | "absent
   const body = kit.readJson(answer.body);
   const error = errorIn(body);
   if (status === 404 && error?.code === "PMT-10305") return "absent";
-  if (status < 300) return MADE.has(kit.textAt(body ?? undefined, "status") ?? "") ? "done" : "unclear";
+  if (status < 300) return MADE.has(kit.textAt(body, "status") ?? "") ? "done" : "unclear";
   return error !== null && !isShutOut(status) && judge(answer) === "final" ? "refused" : "unclear";
 }
 

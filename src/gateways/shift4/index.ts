@@ -1,7 +1,6 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome } from "../contract.ts";
+import type { AttemptTrace, LookUpResult, Order, Outcome, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
-import type { Subject } from "./requests.ts";
 import * as responses from "./responses.ts";
 import type { ChargeState } from "./responses.ts";
 
@@ -18,17 +17,11 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "replay",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     // A merchant account is boarded for telephone orders; the request has no mark.
     moto: false,
     token: "a card of a Customer",
-    processorFields: {
-      charge: ["shift4_charge_id"],
-      tokenize: ["shift4_customer_id", "shift4_card_id"],
-      transactionId: "shift4_charge_id",
-    },
+    processorFields: { charge: "shift4_charge_id", tokenize: "shift4_customer_id shift4_card_id" },
   },
   sandbox: { secret_key: "sk_test_SIMULATORsecretshift40042" },
   checkSettings: requests.settingsFault,
@@ -44,7 +37,7 @@ export const gateway = kit.defineGateway({
       const { answer, final } = await kit.sendUntilFinal(io, () =>
         attempt.mode === "charge" ? requests.refund(attempt, io.settings, charge) : requests.deleteCustomer(io.settings, customer),
       );
-      if (attempt.mode === "tokenize") return final && responses.isRemoved(answer);
+      if (attempt.mode === "tokenize") return final && answer !== null && kit.isGone(answer);
       if (final && responses.isSentBack(answer)) return true;
       if (answer !== null) await kit.nextKey(io, attempt.notes);
       return false;
@@ -52,10 +45,10 @@ export const gateway = kit.defineGateway({
 });
 
 /** Refusals of a card are kept under the idempotency key like successes, and tell what became of a first try. */
-const RECORDED = ({ status }: { status: number }) => status === 200 || status === 402;
+const BY_KEY: kit.KeyRule = { effect: "money", recorded: ({ status }) => status === 200 || status === 402 };
 
 async function charge(order: Order, io: Shift4Io): Promise<Outcome> {
-  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings), { effect: "money", recorded: RECORDED });
+  const answer = await kit.sendWithKey(io, () => requests.charge(order, io.settings), BY_KEY);
   return kit.isOutcome(answer) ? answer : follow(order, io, responses.readCharge(answer, order));
 }
 
@@ -63,28 +56,21 @@ async function charge(order: Order, io: Shift4Io): Promise<Outcome> {
 async function follow(subject: Subject, io: Shift4Io, first: ChargeState): Promise<Outcome> {
   if (first.outcome !== "pending") return first;
   await io.note({ charge: first.id });
-  const state = await kit.poll(
-    io,
-    async () => {
-      const answer = await io.send(requests.readCharge(io.settings, first.id));
-      const read = answer.kind === "answered" && answer.status === 200 ? responses.readCharge(answer, subject) : first;
-      return read.outcome === "pending" ? undefined : read;
-    },
-    POLL_MS,
-  );
-  return state ?? kit.unknown("Shift4 is still processing the payment");
+  const read = async () => {
+    const answer = await kit.ask(io, requests.readCharge(io.settings, first.id));
+    const state = answer?.status === 200 ? responses.readCharge(answer, subject) : first;
+    return state.outcome === "pending" ? undefined : state;
+  };
+  return (await kit.poll(io, read, POLL_MS)) ?? kit.unknown("Shift4 is still processing the payment");
 }
 
 async function tokenize(order: Order, io: Shift4Io): Promise<Outcome> {
-  const created = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings), { effect: "money", recorded: RECORDED });
+  const created = await kit.sendWithKey(io, () => requests.createCustomer(order, io.settings), BY_KEY);
   const stored = kit.isOutcome(created) ? created : responses.readCustomer(created);
   if (kit.isOutcome(stored)) return stored.outcome === "declined" ? stored : kit.LOST_STORE;
   await io.note(stored);
   if (!io.settings.options.verify) return kept(stored);
-  const answer = await kit.sendWithKey(io, () => requests.hold(order, io.settings, stored.customer, stored.card), {
-    effect: "money",
-    recorded: RECORDED,
-  });
+  const answer = await kit.sendWithKey(io, () => requests.hold(order, io.settings, stored), BY_KEY);
   const held = kit.isOutcome(answer) ? answer : await follow(order, io, responses.readCharge(answer, order));
   return verified(order, io, held, stored);
 }
@@ -93,7 +79,7 @@ async function tokenize(order: Order, io: Shift4Io): Promise<Outcome> {
 async function verified(subject: Subject, io: Shift4Io, held: Outcome, stored: { customer: string; card: string }): Promise<Outcome> {
   if (held.outcome === "unknown") return held;
   if (held.outcome === "declined")
-    return kit.refusedCard(held, responses.isRemoved(await kit.ask(io, requests.deleteCustomer(io.settings, stored.customer))));
+    return kit.refusedCard(held, await kit.isDone(io, requests.deleteCustomer(io.settings, stored.customer), kit.isGone));
   const released = held.capture === "captured" || (await isReleased(subject, io, held.processor["shift4_charge_id"] ?? ""));
   return kept(stored, released ? undefined : "the card is stored; the hold that verified it was not released and will lapse");
 }
@@ -109,9 +95,8 @@ function storedOr(found: LookUpResult, { notes: { customer, card } }: AttemptTra
   return isStored ? kept({ customer, card }) : found;
 }
 
-function kept({ customer, card }: { customer: string; card: string }, reason?: string): Outcome {
-  return kit.approved({ shift4_customer_id: customer, shift4_card_id: card }, reason === undefined ? {} : { reason });
-}
+const kept = ({ customer, card }: { customer: string; card: string }, reason?: string): Outcome =>
+  kit.approved({ shift4_customer_id: customer, shift4_card_id: card }, { reason });
 
 /** The attempt's one charge, by its id where that is known, else by its metadata; for a stored card the hold that verified it. */
 async function lookUp(attempt: AttemptTrace, io: Shift4Io): Promise<LookUpResult> {

@@ -1,4 +1,4 @@
-import type { AttemptTrace, GatewayRequest, Order } from "../contract.ts";
+import type { AttemptTrace, GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 const MERCHANT_ACCOUNT = [/^ma_[A-Za-z0-9_-]{1,64}$/, "a merchant account such as ma_2kqjYZmhRXgMRPqxuKnGPmEj"] as const;
@@ -6,24 +6,18 @@ const MERCHANT_ACCOUNT = [/^ma_[A-Za-z0-9_-]{1,64}$/, "a merchant account such a
 export const SETTINGS = kit.describeSettings({
   hosts: { test: "https://api.shift4.com", live: "https://api.shift4.com" },
   credentials: {
-    secret_key: { secret: true, meaning: "secret key (sk_... or pr_...) of dev.shift4.com; the key decides between test and live" },
-    merchant_account_id: {
-      secret: false,
-      optional: true,
-      form: MERCHANT_ACCOUNT,
-      meaning: "merchant account (ma_...) for telephone payments: the account, not the request, is boarded for telephone orders",
-    },
+    secret_key: kit.secret("secret key (sk_... or pr_...) of dev.shift4.com; the key decides between test and live"),
+    merchant_account_id: kit.plainText(
+      "merchant account (ma_...) for telephone payments: the account, not the request, is boarded for telephone orders",
+      { optional: true, form: MERCHANT_ACCOUNT },
+    ),
     merchant_account_id_widget: kit.plainText("merchant account (ma_...) for payments in the widget", {
       optional: true,
       form: MERCHANT_ACCOUNT,
     }),
   },
   options: {
-    verify: {
-      values: [true, false],
-      default: true,
-      meaning: "before a card is stored, hold one unit of money on it and release it at once: storing alone asks no issuer",
-    },
+    verify: kit.flag(true, "before a card is stored, hold one unit of money on it and release it at once: storing alone asks no issuer"),
   },
 });
 type Settings = kit.SettingsOf<typeof SETTINGS>;
@@ -32,9 +26,6 @@ const REQUEST_TIMEOUT_MS = 60_000;
 /** Held and released again to have the issuer asked, minor units. */
 export const VERIFICATION_MINOR = 100;
 
-/** Which attempt a request belongs to: an order, or what is left of one. */
-export type Subject = Pick<AttemptTrace, "sessionId" | "attempt" | "mode" | "currency" | "amountMinor">;
-
 /** The amount as the vendor counts it: as ISO 4217 does, but for UGX in hundredths. */
 export const amountOf = ({ amountMinor, currency }: Pick<Subject, "amountMinor" | "currency">): number =>
   currency === "UGX" ? amountMinor * 100 : amountMinor;
@@ -42,34 +33,19 @@ export const amountOf = ({ amountMinor, currency }: Pick<Subject, "amountMinor" 
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
 type Step = "charge" | "customer" | "hold" | "release" | `refund${string}`;
 
+const authorization = ({ credentials }: Settings) => ({ Authorization: kit.basicAuth(credentials.secret_key) });
+
 function post(settings: Settings, subject: Subject, step: Step, path: string, body: kit.JsonBody): GatewayRequest {
-  return {
-    method: "POST",
-    url: `${settings.endpoint}${path}`,
-    headers: {
-      Authorization: kit.basicAuth(settings.credentials.secret_key),
-      "Content-Type": "application/json",
-      Accept: "application/json",
-      "Idempotency-Key": `${subject.sessionId}-${step}-${subject.attempt}`,
-    },
-    body: kit.jsonBody(body),
-    timeoutMs: REQUEST_TIMEOUT_MS,
-  };
+  const type = { "Content-Type": "application/json", Accept: "application/json" };
+  const headers = { ...authorization(settings), ...type, "Idempotency-Key": `${subject.sessionId}-${step}-${subject.attempt}` };
+  return kit.request("POST", settings.endpoint + path, headers, kit.jsonBody(body), REQUEST_TIMEOUT_MS);
 }
 
-function bare(settings: Settings, method: "GET" | "DELETE", pathAndQuery: string): GatewayRequest {
-  return {
-    method,
-    url: `${settings.endpoint}${pathAndQuery}`,
-    headers: { Authorization: kit.basicAuth(settings.credentials.secret_key), Accept: "application/json" },
-    timeoutMs: 20_000,
-  };
-}
+const bare = (settings: Settings, method: "GET" | "DELETE", pathAndQuery: string): GatewayRequest =>
+  kit.request(method, settings.endpoint + pathAndQuery, { ...authorization(settings), Accept: "application/json" }, undefined, 20_000);
 
 /** What `lookUp` finds an attempt by. Values are texts: the vendor's metadata holds nothing else. */
-function metadata({ sessionId, attempt }: Subject): kit.JsonBody {
-  return { sessionId, attempt: String(attempt) };
-}
+const metadata = ({ sessionId, attempt }: Subject): kit.JsonBody => ({ sessionId, attempt: String(attempt) });
 
 function merchantAccount({ channel }: Order, { credentials }: Settings): { merchantAccountId?: string } {
   const account = channel === "voice" ? credentials.merchant_account_id : credentials.merchant_account_id_widget;
@@ -91,8 +67,8 @@ function card(order: Order): kit.JsonBody {
 }
 
 /** Takes the money at once. */
-export function charge(order: Order, settings: Settings): GatewayRequest {
-  return post(settings, order, "charge", "/charges", {
+export const charge = (order: Order, settings: Settings): GatewayRequest =>
+  post(settings, order, "charge", "/charges", {
     amount: amountOf(order),
     currency: order.currency,
     description: kit.optionalText(kit.unicodeText, order.description, 255),
@@ -101,21 +77,19 @@ export function charge(order: Order, settings: Settings): GatewayRequest {
     ...merchantAccount(order, settings),
     metadata: metadata(order),
   });
-}
 
 /** Stores the card with a customer of its own. The vendor wants an e-mail address: this one never delivers (RFC 2606). */
-export function createCustomer(order: Order, settings: Settings): GatewayRequest {
-  return post(settings, order, "customer", "/customers", {
+export const createCustomer = (order: Order, settings: Settings): GatewayRequest =>
+  post(settings, order, "customer", "/customers", {
     email: `session-${order.sessionId.replaceAll("-", "").slice(0, 20)}@payments.invalid`,
     description: kit.optionalText(kit.unicodeText, order.card.cardholderName, 255),
     card: card(order),
     metadata: metadata(order),
   });
-}
 
 /** Asks the issuer about a stored card by a hold that `release` gives back. */
-export function hold(order: Order, settings: Settings, customer: string, cardId: string): GatewayRequest {
-  return post(settings, order, "hold", "/charges", {
+export const hold = (order: Order, settings: Settings, { customer, card: cardId }: { customer: string; card: string }): GatewayRequest =>
+  post(settings, order, "hold", "/charges", {
     amount: VERIFICATION_MINOR,
     currency: order.currency,
     captured: false,
@@ -124,21 +98,16 @@ export function hold(order: Order, settings: Settings, customer: string, cardId:
     ...merchantAccount(order, settings),
     metadata: metadata(order),
   });
-}
 
 /** Sends a charge back: no more than is left of it is taken, so that a second refund of the whole is refused. */
-export function refund(subject: AttemptTrace, settings: Settings, chargeId: string): GatewayRequest {
-  return post(settings, subject, `refund${kit.keyEnd(subject.notes)}`, "/refunds", { chargeId, amount: amountOf(subject) });
-}
+export const refund = (subject: AttemptTrace, settings: Settings, chargeId: string): GatewayRequest =>
+  post(settings, subject, `refund${kit.keyEnd(subject.notes)}`, "/refunds", { chargeId, amount: amountOf(subject) });
 
 /** Releases a hold. */
-export function release(subject: Subject, settings: Settings, chargeId: string): GatewayRequest {
-  return post(settings, subject, "release", "/refunds", { chargeId });
-}
+export const release = (subject: Subject, settings: Settings, chargeId: string): GatewayRequest =>
+  post(settings, subject, "release", "/refunds", { chargeId });
 
-export function readCharge(settings: Settings, id: string): GatewayRequest {
-  return bare(settings, "GET", `/charges/${id}`);
-}
+export const readCharge = (settings: Settings, id: string): GatewayRequest => bare(settings, "GET", `/charges/${id}`);
 
 /** A page of the charges made since shortly before the attempt began, newest first: metadata cannot be searched for. */
 export function listCharges(attempt: AttemptTrace, settings: Settings, after?: string): GatewayRequest {
@@ -148,9 +117,7 @@ export function listCharges(attempt: AttemptTrace, settings: Settings, after?: s
 }
 
 /** Removes a customer and the card that is stored with it. */
-export function deleteCustomer(settings: Settings, customer: string): GatewayRequest {
-  return bare(settings, "DELETE", `/customers/${customer}`);
-}
+export const deleteCustomer = (settings: Settings, customer: string): GatewayRequest => bare(settings, "DELETE", `/customers/${customer}`);
 
 /** What is wrong with the settings, or null. */
 export function settingsFault({ credentials, environment }: Settings): string | null {

@@ -1,8 +1,7 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { amountOf, VERIFICATION_MINOR } from "./requests.ts";
-import type { Subject } from "./requests.ts";
 
 /** `error.code`, or a failed charge's `failureCode`. */
 const codeOf = kit.codeTable({
@@ -98,9 +97,6 @@ const isSuccessful = (refund: kit.JsonObject | null): boolean => kit.textAt(refu
 
 /** Whether a refund was made, or a hold released: one may be at work, or fail. */
 export const isSentBack = (answer: kit.Answered | null): boolean => answer?.status === 200 && isSuccessful(kit.readJson(answer.body));
-
-/** Whether a customer was removed, or is not there any more. */
-export const isRemoved = (answer: kit.Answered | null): boolean => answer !== null && kit.isGone(answer);
 
 function declineOf(code: string | undefined, issuer: string | undefined): DeclineCode {
   const known = codeOf(code) ?? "card_declined";

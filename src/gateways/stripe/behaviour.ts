@@ -1,12 +1,9 @@
-import { Secret } from "#src/kernel/secret.ts";
 import type { Behaviour } from "../testing.ts";
 
 export const behaviour: Behaviour = {
   specFields: { charge: "receipt_url stripe_charge_id stripe_payment_intent_id", tokenize: "payment_method_id stripe_customer_id" },
   path: { charge: "/v1/payment_intents", tokenize: "/v1/setup_intents" },
-  wrongCredentials: () => ({ credentials: { secret_key: new Secret("sk_test_wrong") } }),
-  refusedCredentials: "gateway_credentials_invalid",
-  lost: { outcome: "approved" },
+  wrong: { secret_key: "sk_test_wrong" },
   neverActed: { outcome: "approved" },
   async chargeStored({ stripe_customer_id: customer = "", payment_method_id: paymentMethod = "" }, _order, vendor) {
     const headers = {

@@ -17,14 +17,12 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "replay",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 120_000,
     token: "a PaymentMethod attached to a Customer",
     connectedAccountOption: "platform",
     processorFields: {
-      charge: ["receipt_url", "stripe_charge_id", "stripe_payment_intent_id"],
-      tokenize: ["payment_method_id", "stripe_customer_id"],
+      charge: "receipt_url stripe_charge_id stripe_payment_intent_id",
+      tokenize: "payment_method_id stripe_customer_id",
       transactionId: "stripe_charge_id",
     },
     deadlineMs: DEADLINE_MS,
@@ -48,11 +46,8 @@ export const gateway = kit.defineGateway({
   lookUp,
   void: async (attempt, io) =>
     kit.reversal(await lookUp(attempt, io), async ({ processor, capture }) => {
-      const { answer, final } = await kit.sendUntilFinal(
-        io,
-        () => requests.reverse(attempt, io.settings, processor, capture),
-        responses.judge,
-      );
+      const reverse = () => requests.reverse(attempt, io.settings, processor, capture);
+      const { answer, final } = await kit.sendUntilFinal(io, reverse, responses.judge);
       if (answer === null) return false;
       if (final && responses.isReversed(answer, attempt.mode)) return true;
       // Of what was refunded after all Stripe refuses to refund any more.
@@ -77,9 +72,8 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   await io.note({ payment_method: paymentMethod, customer });
   const outcome = await confirm(order, io, "setup_intent", () => requests.createSetupIntent(order, io.settings, customer, paymentMethod));
   if (outcome.outcome !== "declined") return outcome;
-  const removal = await kit.ask(io, requests.deleteCustomer(order, io.settings, customer));
-  const isLeft = removal === null || !kit.isGone(removal);
-  return isLeft ? { reason: "a customer without a card is left at Stripe: it could not be removed", ...outcome } : outcome;
+  const isRemoved = await kit.isDone(io, requests.deleteCustomer(order, io.settings, customer), kit.isGone);
+  return isRemoved ? outcome : { reason: "a customer without a card is left at Stripe: it could not be removed", ...outcome };
 }
 
 async function makePaymentMethod(order: Order, io: Io): Promise<string | Declined> {
@@ -107,10 +101,10 @@ async function follow(subject: Subject, io: Io, intent: Intent, first: IntentSta
   const state = first.outcome === "processing" ? await kit.poll(io, () => reread(subject, io, intent, first.id), POLL_MS) : first;
   if (state === null) return kit.unknown("Stripe is still processing the payment");
   if (state.outcome !== "waiting") return state;
-  const cancelled = responses.isCancelled(
-    await kit.ask(io, requests.cancelIntent(subject, io.settings, intent, state.id, io.random.uuid())),
-  );
-  return cancelled || !state.mayMove ? state.refusal : kit.unknown("an intent that waits could not be cancelled");
+  const cancel = requests.cancelIntent(subject, io.settings, intent, state.id, io.random.uuid());
+  return (await kit.isDone(io, cancel, responses.isCancelled)) || !state.mayMove
+    ? state.refusal
+    : kit.unknown("an intent that waits could not be cancelled");
 }
 
 /** An intent's state by now; undefined while it is still at work, or cannot be read. */

@@ -25,14 +25,12 @@ export type Intent = "payment_intent" | "setup_intent";
 /** Steps of an attempt; each has its own idempotency key, so that a repeat can never start another. */
 type Step = "pm" | "cus" | "pi" | "si" | `cancel${string}` | `refund${string}`;
 
-function headers(settings: Settings, { connectedAccount }: Subject): Record<string, string> {
-  return {
-    Authorization: `Bearer ${settings.credentials.secret_key.reveal()}`,
-    "Stripe-Version": VERSION,
-    Accept: "application/json",
-    ...(connectedAccount && { "Stripe-Account": connectedAccount }),
-  };
-}
+const headers = (settings: Settings, { connectedAccount }: Subject): Record<string, string> => ({
+  Authorization: `Bearer ${settings.credentials.secret_key.reveal()}`,
+  "Stripe-Version": VERSION,
+  Accept: "application/json",
+  ...(connectedAccount && { "Stripe-Account": connectedAccount }),
+});
 
 function post(settings: Settings, subject: Subject, step: Step, path: string, fields: kit.FormFields): GatewayRequest {
   const key = { "Idempotency-Key": `${subject.sessionId}-${step}-${subject.attempt}` };
@@ -129,11 +127,8 @@ export const cancelIntent = (subject: Subject, settings: Settings, intent: Inten
   post(settings, subject, `cancel${keyEnd}`, `/v1/${intent}s/${id}/cancel`, []);
 
 /** Removes the customer and with it every card stored on it. Also tidies up after a refused tokenization. */
-export const deleteCustomer = (subject: Subject, settings: Settings, customer: string): GatewayRequest => ({
-  ...get(settings, subject, `/v1/customers/${customer}`),
-  method: "DELETE",
-  timeoutMs: 5_000,
-});
+export const deleteCustomer = (subject: Subject, settings: Settings, customer: string) =>
+  kit.remove(`${settings.endpoint}/v1/customers/${customer}`, headers(settings, subject), 5_000);
 
 /** Sends back what an approved attempt took or stored. */
 export function reverse(attempt: AttemptTrace, settings: Settings, taken: ProcessorFields, capture: Approved["capture"]): GatewayRequest {

@@ -88,7 +88,7 @@ function readRefusal(status: number, body: kit.JsonObject, mode: Subject["mode"]
   const isOurs = kit.textAt(error, "type") === "invalid_request_error";
   const reason = isOurs ? SWITCH_MISSING(`${kit.textAt(error, "message") ?? ""} ${kit.textAt(error, "param") ?? ""}`) : undefined;
   const processor = mode === "charge" ? paymentIds(error["payment_intent"], stripeId(error, "ch_", "charge")) : {};
-  return code ? kit.declined(code, { message: kit.textAt(error, "message"), processor, ...(reason && { reason }) }) : null;
+  return code ? kit.declined(code, { message: kit.textAt(error, "message"), processor, reason }) : null;
 }
 
 function paymentIds(intent: JsonValue | undefined, knownCharge?: string) {
@@ -132,29 +132,20 @@ export function readIntentObject(intent: kit.JsonObject, kind: Intent, subject: 
   const failed = kit.isObject(lastError)
     ? kit.declined(codeOfError(lastError) ?? "card_declined", { message: kit.textAt(lastError, "message"), processor })
     : kit.declined("processing_error", { processor });
-  switch (kit.textAt(intent, "status") ?? "") {
-    case "succeeded":
-    case "requires_capture":
-      return kind === "payment_intent" ? readPaid(intent, subject) : readStored(intent);
-    case "processing":
-      return { outcome: "processing", id };
-    case "requires_action":
-      return { outcome: "waiting", id, refusal: kit.declined("authentication_required", { processor }), mayMove: true };
-    case "requires_confirmation":
-      return { outcome: "waiting", id, refusal: failed, mayMove: true };
-    case "requires_payment_method":
-      return { outcome: "waiting", id, refusal: failed, mayMove: false };
-    case "canceled":
-      return failed;
-    default:
-      return kit.unknown("a status that Stripe does not document");
-  }
+  const status = kit.textAt(intent, "status");
+  if (status === "succeeded" || status === "requires_capture")
+    return kind === "payment_intent" ? readPaid(intent, subject) : readStored(intent);
+  if (status === "processing") return { outcome: "processing", id };
+  if (status === "requires_action")
+    return { outcome: "waiting", id, refusal: kit.declined("authentication_required", { processor }), mayMove: true };
+  if (status === "requires_confirmation") return { outcome: "waiting", id, refusal: failed, mayMove: true };
+  if (status === "requires_payment_method") return { outcome: "waiting", id, refusal: failed, mayMove: false };
+  return status === "canceled" ? failed : kit.unknown("a status that Stripe does not document");
 }
 
 /** Whether an intent was cancelled, by this request or an earlier one. */
-export function isCancelled(answer: kit.Answered | null): boolean {
-  return answer?.status === 200 && kit.textAt(kit.readJson(answer.body), "status") === "canceled";
-}
+export const isCancelled = ({ status, body }: kit.Answered): boolean =>
+  status === 200 && kit.textAt(kit.readJson(body), "status") === "canceled";
 
 /** Whether a refund was made or is on its way, a hold was cancelled, or a customer deleted; what was refunded before is back as well. */
 export function isReversed(answer: kit.Answered, mode: Subject["mode"]): boolean {

@@ -17,16 +17,10 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // A minute for our own wait, a minute of empty queries.
     absenceIsProofAfterMs: 120_000,
     token: "the reference of an ACCOUNTCHECK, charged as parenttransactionreference with credentialsonfile 2",
-    processorFields: {
-      charge: ["trustpayments_transaction_reference"],
-      tokenize: ["trustpayments_transaction_reference"],
-      transactionId: "trustpayments_transaction_reference",
-    },
+    processorFields: { charge: "trustpayments_transaction_reference", tokenize: "trustpayments_transaction_reference" },
     deadlineMs: 75_000,
   },
   sandbox: { username: "webservices@merchant.com", password: "Passw0rd1^", sitereference: "test_site12345" },
@@ -66,10 +60,8 @@ const keptSite = ({ notes }: AttemptTrace, { settings }: Io): string => notes["s
 async function settled(io: Io, site: string, state: State): Promise<Outcome> {
   if (state.outcome !== "suspended") return state;
   await io.note({ transaction: state.transaction });
-  return kit.releasedFirst(state.refusal, async () => {
-    const answer = await kit.ask(io, requests.cancel(io.settings, site, state.transaction));
-    return answer !== null && responses.readReversal(answer) === "done";
-  });
+  const cancel = requests.cancel(io.settings, site, state.transaction);
+  return kit.releasedFirst(state.refusal, () => kit.isDone(io, cancel, responses.readReversal));
 }
 
 /** A check takes nothing, so that a lost one is sent again; a query finds what was stored meanwhile. */
@@ -87,19 +79,16 @@ async function find(subject: Subject, site: string, io: Io): Promise<LookUpResul
   const answer = await io.send(requests.query(subject, io.settings, site));
   const found = responses.readQuery(answer, subject);
   if (found === null) return kit.unknown("Trust Payments did not answer the look-up");
-  const states: Outcome[] = [];
-  for (const state of found) states.push(await settled(io, site, state));
-  return subject.mode === "tokenize" ? responses.anyStored(states) : kit.theStanding(states);
+  const states = await kit.each(found, (state) => settled(io, site, state));
+  // The card may have been checked more than once: any of the checks is its token.
+  return subject.mode === "tokenize" ? kit.anyApproved(states) : kit.theStanding(states);
 }
 
 /** Cancelled before settlement, refunded after. */
-const takeBack = (attempt: AttemptTrace, io: Io, site: string, transaction: string): Promise<boolean> =>
-  kit.voidElseRefund(
-    io,
-    {
-      void: () => requests.cancel(io.settings, site, transaction),
-      refund: () => requests.refund(attempt, io.settings, site, transaction),
-    },
-    responses.readReversal,
-    attempt.notes,
-  );
+function takeBack(attempt: AttemptTrace, io: Io, site: string, transaction: string): Promise<boolean> {
+  const steps = {
+    void: () => requests.cancel(io.settings, site, transaction),
+    refund: () => requests.refund(attempt, io.settings, site, transaction),
+  };
+  return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
+}

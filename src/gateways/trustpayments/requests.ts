@@ -29,21 +29,19 @@ const TIMEOUT_MS = 60_000;
 export const orderReference = ({ reference }: Pick<Subject, "reference">) => `ps${kit.shortReference(reference, 22)}`;
 
 /** Which of the sites takes the order. */
-export function siteOf({ channel }: Pick<Order, "channel">, { credentials }: Settings): string {
-  return ((channel === "voice" && credentials.moto_sitereference) || credentials.sitereference).reveal();
-}
+export const siteOf = ({ channel }: Pick<Order, "channel">, { credentials }: Settings): string =>
+  ((channel === "voice" && credentials.moto_sitereference) || credentials.sitereference).reveal();
 
 type Members = { readonly [name: string]: kit.JsonBody | undefined };
 
 /** Everything goes to one path; the user is named twice. */
-function ask({ endpoint, credentials: { username, password } }: Settings, type: string, members: Members): GatewayRequest {
-  return kit.postJson(
+const ask = ({ endpoint, credentials: { username, password } }: Settings, type: string, members: Members): GatewayRequest =>
+  kit.postJson(
     `${endpoint}/json/`,
     { alias: username, version: "1.00", request: [{ requesttypedescriptions: [type], ...members }] },
     { "Content-Type": "application/json;charset=utf-8", Authorization: kit.basicAuth(username, password) },
     TIMEOUT_MS,
   );
-}
 
 function payment(order: Order, settings: Settings, baseamount: string): Members {
   const holder = kit.holderOf(order, kit.unicodeText, { firstName: 127, lastName: 127, zip: 25 });

@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { orderReference } from "./requests.ts";
 
@@ -31,13 +31,11 @@ const ofAcquirer = kit.codeTable({
   authentication_required: "1A",
 });
 /** `errordata` of 30000, an invalid field. */
-const ofField = kit.wordTable<DeclineCode>({
-  pan: "incorrect_number",
-  securitycode: "incorrect_cvc",
-  expirydate: "invalid_expiry",
-  expirymonth: "invalid_expiry",
-  expiryyear: "invalid_expiry",
-  billingpostcode: "incorrect_zip",
+const ofField = kit.codeTable({
+  incorrect_number: "pan",
+  incorrect_cvc: "securitycode",
+  invalid_expiry: "expirydate expirymonth expiryyear",
+  incorrect_zip: "billingpostcode",
 });
 const INVALID_FIELD = "30000";
 /** The account type is not enabled, or the site has no account of it. */
@@ -181,17 +179,12 @@ function isWholeRefund(record: kit.JsonObject, { amountMinor }: Subject): boolea
   return isMade && kit.minorOf(kit.at(record, "baseamount")) === amountMinor;
 }
 
-/** A card may have been checked more than once under its order reference: any of the checks is its token. */
-export function anyStored(found: readonly LookUpResult[]): LookUpResult {
-  return found.find(({ outcome }) => outcome === "approved") ?? found.at(-1) ?? kit.absent;
-}
-
 /** A transaction that can be updated no more, as one that is settled. */
 const NOT_UPDATABLE = "60017";
 
 /** A cancellation is refused once the payment is settled. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
-  const said = status === 200 ? kit.objectsAt(kit.readJson(body) ?? undefined, "response")?.[0] : undefined;
+  const said = status === 200 ? kit.objectsAt(kit.readJson(body), "response")?.[0] : undefined;
   const code = kit.scalarAt(said, "errorcode") ?? "";
   if (code === "0") return "done";
   if (code === NOT_UPDATABLE) return "settled already";

@@ -14,13 +14,11 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     absenceIsProofAfterMs: 180_000,
     // The industry of the account or key says so, not the request.
     moto: false,
     token: "a card key (savedcard.key)",
-    processorFields: { charge: ["usaepay_refnum"], tokenize: ["usaepay_card_key"], transactionId: "usaepay_refnum" },
+    processorFields: { charge: "usaepay_refnum", tokenize: "usaepay_card_key" },
     deadlineMs: 75_000,
   },
   sandbox: { api_key: "_ExampleKeyAAAABBBBCCCCDDDD12345", api_pin: "864213" },
@@ -32,7 +30,7 @@ export const gateway = kit.defineGateway({
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   refusalOf(sum) {
     if (sum.mode !== "charge") return null;
-    const amount = requests.usaepayAmount(sum);
+    const amount = kit.twoPlaces(sum);
     if (amount === null || !requests.isTaken(sum)) return "USAePay takes two decimal places, and not this currency";
     return Number(amount) > requests.LARGEST ? "USAePay takes 99,999.00 at the most" : null;
   },
@@ -40,46 +38,34 @@ export const gateway = kit.defineGateway({
   tokenize,
   lookUp,
   void: async (attempt, io) =>
-    kit.reversal(await lookUp(attempt, io), ({ processor }) => {
-      const refnum = processor["usaepay_refnum"] ?? "";
-      return kit.voidElseRefund(
-        io,
-        {
-          void: () => requests.reverse(io.settings, io, "void", refnum),
-          refund: () => requests.reverse(io.settings, io, "refund", refnum),
-        },
-        responses.readReversal,
-        attempt.notes,
-      );
+    kit.reversal(await lookUp(attempt, io), ({ processor: { usaepay_refnum: refnum = "" } }) => {
+      const step = (how: "void" | "refund") => () => requests.reverse(io, how, refnum);
+      return kit.voidElseRefund(io, { void: step("void"), refund: step("refund") }, responses.readReversal, attempt.notes);
     }),
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const amount = kit.unrefused(requests.usaepayAmount(order));
-  const answer = await io.send(requests.sale(order, io.settings, io, amount));
+  const answer = await io.send(requests.sale(order, io));
   if (responses.isUnlistedError(answer)) await io.note({ [kit.REFUSED_AS]: "processing_error" });
   const state = responses.readPayment(answer, order);
   if (state.outcome !== "partial") return state;
   await io.note({ refnum: state.refnum });
-  return kit.releasedFirst(kit.declined("card_declined", { reason: "only a part was approved; it was voided" }), async () => {
-    const answer = await kit.ask(io, requests.reverse(io.settings, io, "void", state.refnum));
-    return answer !== null && responses.readReversal(answer) === "done";
-  });
+  const refusal = kit.declined("card_declined", { reason: "only a part was approved; it was voided" });
+  return kit.releasedFirst(refusal, () => kit.isDone(io, requests.reverse(io, "void", state.refnum), responses.readReversal));
 }
 
 /** The issuer verifies the card by a hold of nothing, which is released; where the processor cannot, the card is stored unseen. */
 async function tokenize(order: Order, io: Io): Promise<Outcome> {
   const { settings } = io;
-  if (!settings.options.verify)
-    return kit.storeAgain(io, async () => responses.readStored(await io.send(requests.save(order, settings, io))));
+  if (!settings.options.verify) return kit.storeAgain(io, async () => responses.readStored(await io.send(requests.save(order, io))));
   const verified = await kit.storeAgain(io, async () => {
-    const answer = await io.send(requests.verifyAndSave(order, settings, io));
+    const answer = await io.send(requests.verifyAndSave(order, io));
     const [state, refnum] = [responses.readStored(answer), responses.refnumOf(answer)];
-    if (state.outcome === "approved" && refnum !== undefined) await io.send(requests.reverse(settings, io, "cc:void:release", refnum));
+    if (state.outcome === "approved" && refnum !== undefined) await io.send(requests.reverse(io, "cc:void:release", refnum));
     return state;
   });
   if (verified.outcome !== "declined" || verified.reason !== responses.CANNOT_VERIFY) return verified;
-  return kit.storeAgain(io, async () => responses.readStored(await io.send(requests.save(order, settings, io))));
+  return kit.storeAgain(io, async () => responses.readStored(await io.send(requests.save(order, io))));
 }
 
 /** By our order id, among the newest transactions. */
@@ -87,7 +73,7 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") return kit.perhapsStored;
   const mine = await kit.allPages(
     0,
-    async (offset: number) => responses.readPage(await io.send(requests.listTransactions(io.settings, io, offset)), attempt, offset),
+    async (offset: number) => responses.readPage(await io.send(requests.listTransactions(io, offset)), attempt, offset),
     MOST_PAGES,
   );
   if (mine === null) return kit.unknown("USAePay did not answer the look-up, or there are too many payments to look through");

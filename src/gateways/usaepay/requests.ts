@@ -1,5 +1,5 @@
 import { currencyNumber } from "#src/kernel/money.ts";
-import type { GatewayIo, GatewayRequest, Order, Subject } from "../contract.ts";
+import type { GatewayRequest, Order, Subject } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 export const SETTINGS = kit.describeSettings({
@@ -20,7 +20,7 @@ export const SETTINGS = kit.describeSettings({
     verify: kit.flag(true, "before a card is stored, hold 0.00 on it and release it: storing alone asks no issuer"),
   },
 });
-type Settings = kit.SettingsOf<typeof SETTINGS>;
+type Signer = Pick<kit.Io<typeof SETTINGS>, "settings" | "random">;
 
 /** The gateway may wait 120 s for some processors; the vendor's own examples wait 60. */
 const TIMEOUT_MS = 60_000;
@@ -35,19 +35,16 @@ export const isTaken = ({ currency }: Pick<Subject, "currency">): boolean => LIS
 /** In whole units (error 70). */
 export const LARGEST = 99_999;
 
-/** Two places; null when the currency's third place is in use. */
-export const usaepayAmount = (subject: Pick<Subject, "amountMinor" | "currency">) => kit.decimalAmount(subject, 2);
-
 /** Basic authentication whose password is a hash over key, seed and PIN: another one with each request. */
-function authorization({ api_key, api_pin }: Settings["credentials"], { random }: Pick<GatewayIo, "random">): string {
+function authorization({ settings: { credentials }, random }: Signer) {
+  const { api_key, api_pin } = credentials;
   const seed = random.uuid().replaceAll("-", "").slice(0, 16);
-  return kit.basicAuth(api_key, `s2/${seed}/${kit.hash("sha256", [api_key, seed, api_pin], "hex")}`);
+  return { Authorization: kit.basicAuth(api_key, `s2/${seed}/${kit.hash("sha256", [api_key, seed, api_pin], "hex")}`) };
 }
 
-const base = ({ endpoint, credentials }: Settings) => `${endpoint}/api/${credentials.endpoint_key?.reveal() ?? "v2"}`;
+const base = ({ settings: { endpoint, credentials } }: Signer) => `${endpoint}/api/${credentials.endpoint_key?.reveal() ?? "v2"}`;
 
-const command = (settings: Settings, by: Pick<GatewayIo, "random">, body: kit.JsonBody) =>
-  kit.postJson(`${base(settings)}/transactions`, body, { Authorization: authorization(settings.credentials, by) }, TIMEOUT_MS);
+const command = (by: Signer, body: kit.JsonBody) => kit.postJson(`${base(by)}/transactions`, body, authorization(by), TIMEOUT_MS);
 
 const clean = (text: string | null, limit: number) => kit.optionalText(kit.asciiText, text, limit);
 
@@ -62,36 +59,30 @@ const creditcard = ({ card }: Order) => ({
 /** Ten characters, as the classic processors keep them: a look-up knows the attempt by it where the order id was cut. */
 export const invoiceOf = ({ reference }: Pick<Subject, "reference">) => kit.shortReference(reference, 10);
 
-function payment(order: Order) {
-  return {
-    // Dollars need none, and a card is stored whatever the currency.
-    currency: order.currency === "USD" || !isTaken(order) ? undefined : currencyNumber(order.currency),
-    invoice: invoiceOf(order),
-    orderid: order.reference,
-    description: clean(order.description, 255),
-    creditcard: creditcard(order),
-    clientip: kit.ipv4Of(order),
-  };
-}
+const payment = (order: Order) => ({
+  // Dollars need none, and a card is stored whatever the currency.
+  currency: order.currency === "USD" || !isTaken(order) ? undefined : currencyNumber(order.currency),
+  invoice: invoiceOf(order),
+  orderid: order.reference,
+  description: clean(order.description, 255),
+  creditcard: creditcard(order),
+  clientip: kit.ipv4Of(order),
+});
 
 /** Takes the money at once; nothing is said about duplicates, so that the key's own guard stays on. */
-export const sale = (order: Order, settings: Settings, by: Pick<GatewayIo, "random">, amount: string) =>
-  command(settings, by, { command: "sale", amount, ...payment(order) });
+export const sale = (order: Order, by: Signer) =>
+  command(by, { command: "sale", amount: kit.unrefused(kit.twoPlaces(order)), ...payment(order) });
 
 /** Stores the card. Its form is checked, no issuer is asked, and no money can move. */
-export const save = (order: Order, settings: Settings, by: Pick<GatewayIo, "random">) =>
-  command(settings, by, { command: "cc:save", creditcard: creditcard(order) });
+export const save = (order: Order, by: Signer) => command(by, { command: "cc:save", creditcard: creditcard(order) });
 
 /** Has the issuer verify the card by a hold of nothing, and stores it when he says yes. */
-export const verifyAndSave = (order: Order, settings: Settings, by: Pick<GatewayIo, "random">) =>
-  command(settings, by, { command: "authonly", amount: "0.00", ...payment(order), save_card: true });
+export const verifyAndSave = (order: Order, by: Signer) =>
+  command(by, { command: "authonly", amount: "0.00", ...payment(order), save_card: true });
 
 /** `void` until the batch closes, `refund` afterwards, `cc:void:release` for a hold. */
-export const reverse = (settings: Settings, by: Pick<GatewayIo, "random">, how: "void" | "refund" | "cc:void:release", refnum: string) =>
-  command(settings, by, { command: how, refnum });
+export const reverse = (by: Signer, how: "void" | "refund" | "cc:void:release", refnum: string) => command(by, { command: how, refnum });
 
 /** A page of the newest transactions: there is no search by order id. */
-export const listTransactions = (settings: Settings, by: Pick<GatewayIo, "random">, offset: number): GatewayRequest =>
-  kit.listed(
-    kit.get(`${base(settings)}/transactions?limit=100&offset=${offset}`, { Authorization: authorization(settings.credentials, by) }),
-  );
+export const listTransactions = (by: Signer, offset: number): GatewayRequest =>
+  kit.listed(kit.get(`${base(by)}/transactions?limit=100&offset=${offset}`, authorization(by)));

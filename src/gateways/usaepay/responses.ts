@@ -49,7 +49,7 @@ const CARD_KEY = /^[A-Za-z0-9-]{1,40}$/;
 const REFUSED = new Set(["D", "E", "V"]);
 
 /** What an answer says; `partial` must be voided. */
-export type State = Approved | Declined | Unknown | { outcome: "partial"; refnum: string };
+type State = Approved | Declined | Unknown | { outcome: "partial"; refnum: string };
 
 /** The answer to a sale. Approved, declined and most errors alike come with status 200. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
@@ -86,7 +86,7 @@ function stored(body: kit.JsonObject): Approved | Unknown {
 
 /** Codes come as text or number, padded or not, and under two names. */
 const errorOf = (body: kit.JsonObject | null) =>
-  (kit.scalarAt(body ?? undefined, "error_code") ?? kit.scalarAt(body ?? undefined, "errorcode"))?.replace(/^0+(?=\d)/, "");
+  (kit.scalarAt(body, "error_code") ?? kit.scalarAt(body, "errorcode"))?.replace(/^0+(?=\d)/, "");
 
 /** An error that may have come after the processor said yes, or that has no code. */
 const isOpen = (body: kit.JsonObject): boolean => {
@@ -192,7 +192,7 @@ function readListed(item: kit.JsonObject, subject: Subject): Approved | Declined
 /** A void is refused once the batch is closed; what the gateway says of itself, of the key or of a duplicate allows no refund. */
 export function readReversal({ status, body }: kit.Answered): kit.ReversalStep {
   const read = kit.readJson(body);
-  const [result, code] = [kit.textAt(read ?? undefined, "result_code"), errorOf(read)];
+  const [result, code] = [kit.textAt(read, "result_code"), errorOf(read)];
   if (status !== 200) return "unclear";
   if (result === "A") return "done";
   const isUndecided = (read !== null && isOpen(read)) || /^(gateway_|duplicate)/.test(codeOf(code) ?? "");

@@ -44,19 +44,13 @@ export function forwardCard(order: Order, settings: Settings, nowMs: number): Ga
       last4: card.last4,
     },
   });
-  return {
-    method: "POST",
-    url: settings.credentials.url.reveal(),
-    headers: {
-      "Content-Type": "application/json",
-      Accept: "application/json",
-      "Accept-Encoding": "identity",
-      "X-Signature": signature(signingSecrets(settings), Math.floor(nowMs / 1000), body),
-    },
-    body,
-    timeoutMs: ANSWER_TIMEOUT_MS,
-    maxBytes: LONGEST_ANSWER,
+  const headers = {
+    "Content-Type": "application/json",
+    Accept: "application/json",
+    "Accept-Encoding": "identity",
+    "X-Signature": signature(signingSecrets(settings), Math.floor(nowMs / 1000), body),
   };
+  return { ...kit.request("POST", settings.credentials.url.reveal(), headers, body, ANSWER_TIMEOUT_MS), maxBytes: LONGEST_ANSWER };
 }
 
 /** `t=<unix seconds>,v1=<hex>`, one v1 for each secret while they roll (R-240, R-241, R-262). */
@@ -65,9 +59,8 @@ function signature(secrets: readonly Secret[], seconds: number, body: Uint8Array
   return [`t=${seconds}`, ...signatures].join(",");
 }
 
-function signingSecrets({ credentials }: Settings): Secret[] {
-  return [credentials.signing_secret, credentials.previous_signing_secret].filter((secret) => secret !== undefined);
-}
+const signingSecrets = ({ credentials }: Settings): Secret[] =>
+  [credentials.signing_secret, credentials.previous_signing_secret].filter((secret) => secret !== undefined);
 
 /** One sentence on what is wrong with the project's address or secrets, or null (R-244, R-261, R-262). */
 export function settingsFault(settings: Settings): string | null {

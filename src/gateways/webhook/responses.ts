@@ -27,9 +27,7 @@ export function readDecision(answer: GatewayAnswer, mode: Mode): Approved | Decl
   return kit.approved({ webhook_transaction_id: idFrom(body, "transaction_id"), webhook_token: token });
 }
 
-export function noDecision(reason: string): Declined {
-  return kit.declined("webhook_gateway_error", { reason });
-}
+export const noDecision = (reason: string): Declined => kit.declined("webhook_gateway_error", { reason });
 
 /** A string, or an integer in its own digits; anything else is ignored. */
 function idFrom(body: kit.JsonObject, name: string): string | undefined {

@@ -16,18 +16,12 @@ export const gateway = kit.defineGateway({
   settings: requests.SETTINGS,
   capabilities: {
     idempotency: "none",
-    lookUp: "by reference",
-    voidBy: "reference",
     // Queries and events lag up to 15 minutes behind.
     absenceIsProofAfterMs: 20 * 60_000,
     // A billing address would have to be whole; a caller gives no more than its postal code.
     sendsPostalCode: false,
     token: "a token (its href)",
-    processorFields: {
-      charge: ["worldpay_payment_id"],
-      tokenize: ["worldpay_payment_id", "worldpay_token_id"],
-      transactionId: "worldpay_payment_id",
-    },
+    processorFields: { charge: "worldpay_payment_id", tokenize: "worldpay_payment_id worldpay_token_id" },
     deadlineMs: 75_000,
   },
   sandbox: { username: "ExampleUser01", password: "ExamplePass01", entity: "default", narrative: "Example Store" },
@@ -76,12 +70,11 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") return kit.perhapsStored;
   const found = responses.readPayments(await io.send(requests.findPayments(attempt, io.settings)), attempt, io.clock.now());
   if (found === null) return kit.unknown("Worldpay did not answer the look-up");
-  const read: LookUpResult[] = [];
-  for (const one of found) {
+  const read = await kit.each(found, async (one) => {
     const id = "processor" in one ? one.processor["worldpay_payment_id"] : undefined;
     const isRead = one.outcome === "declined" && id !== undefined;
-    read.push(isRead ? responses.withEvents(await io.send(requests.readPayment(id, io.settings)), one) : one);
-  }
+    return isRead ? responses.withEvents(await io.send(requests.readPayment(id, io.settings)), one) : one;
+  });
   if (read.length > 0) return kit.theStanding(read);
   return responses.readEvents(await io.send(requests.findEvents(attempt, io.settings)), attempt, io.clock.now());
 }

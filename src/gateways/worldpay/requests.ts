@@ -113,13 +113,8 @@ export const readPayment = (id: string, settings: Settings): GatewayRequest =>
   );
 
 /** Follows a link of an answer: its path alone, so that credentials go nowhere else. */
-const follow = (path: string, settings: Settings, headers: Readonly<Record<string, string>>): GatewayRequest => ({
-  method: "POST",
-  url: settings.endpoint + path,
-  headers: { ...authorization(settings), ...headers },
-  body: new Uint8Array(0),
-  timeoutMs: TIMEOUT_MS,
-});
+const follow = (path: string, settings: Settings, headers: Readonly<Record<string, string>>): GatewayRequest =>
+  kit.request("POST", settings.endpoint + path, { ...authorization(settings), ...headers }, new Uint8Array(0), TIMEOUT_MS);
 
 /** Settles a payment that was only held. */
 export const settle = (path: string, settings: Settings): GatewayRequest =>

@@ -29,14 +29,7 @@ const ofPath = kit.textTable<DeclineCode>([
   [/\.cvc$/, "incorrect_cvc"],
   [/\.billingAddress(\.|$)/, "incorrect_zip"],
 ]);
-const ofStatus = kit.wordTable<DeclineCode>({
-  "400": "gateway_misconfigured",
-  "401": "gateway_credentials_invalid",
-  "403": "gateway_credentials_invalid",
-  "404": "gateway_misconfigured",
-  "406": "gateway_misconfigured",
-  "415": "gateway_misconfigured",
-});
+const ofStatus = kit.codeTable({ gateway_credentials_invalid: "401 403", gateway_misconfigured: "400 404 406 415" });
 const NEEDS_AUTHENTICATION = new Set(["3dsDeviceDataRequired", "3dsChallenged", "3dsAuthenticationFailed", "3dsUnavailable"]);
 
 const ID = /^[\x21-\x7e]{1,128}$/;
@@ -75,24 +68,17 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
   const isOther = (body["value"] !== undefined && !isAsked(body, subject)) || isPart(body, subject);
   if (APPROVING.has(outcome) && isOther) return kit.unknown(OTHER_SUM);
   if (NEEDS_AUTHENTICATION.has(outcome)) return kit.declined("authentication_required");
-  switch (outcome) {
-    case "sentForSettlement":
-      return subject.mode === "charge" ? paid(body, subject, "captured") : kit.unknown("settled, where a card was to be verified");
-    case "authorized":
-      return subject.mode === "charge" ? paid(body, subject, "authorized") : stored(body, subject);
-    case "sentForCancellation":
-      return kit.declined(cancelledFor(body), { processor: { worldpay_payment_id: paymentId(body, subject) } });
-    case "refused": {
-      const processor = { worldpay_payment_id: kit.idAt(body, ID, "paymentId") };
-      const said = refusal(kit.scalarAt(body, "refusalCode"), kit.textAt(body, "refusalDescription"), processor);
-      // A token can have been made of the refused card.
-      return kit.isObject(body["token"]) ? { ...said, mayBeStored: true } : said;
-    }
-    case "fraudHighRisk":
-      return kit.declined("fraud_suspected");
-    default:
-      return kit.unknown("an outcome that Worldpay does not document");
-  }
+  if (outcome === "sentForSettlement")
+    return subject.mode === "charge" ? paid(body, subject, "captured") : kit.unknown("settled, where a card was to be verified");
+  if (outcome === "authorized") return subject.mode === "charge" ? paid(body, subject, "authorized") : stored(body, subject);
+  if (outcome === "sentForCancellation")
+    return kit.declined(cancelledFor(body), { processor: { worldpay_payment_id: paymentId(body, subject) } });
+  if (outcome === "fraudHighRisk") return kit.declined("fraud_suspected");
+  if (outcome !== "refused") return kit.unknown("an outcome that Worldpay does not document");
+  const processor = { worldpay_payment_id: kit.idAt(body, ID, "paymentId") };
+  const said = refusal(kit.scalarAt(body, "refusalCode"), kit.textAt(body, "refusalDescription"), processor);
+  // A token can have been made of the refused card.
+  return kit.isObject(body["token"]) ? { ...said, mayBeStored: true } : said;
 }
 
 /** The path of the link that settles a payment; undefined when there is none, or the project would have one with such a code cancelled. */
@@ -106,7 +92,7 @@ export function settlementPath(answer: GatewayAnswer, cvcNotMatched: "enabled" |
 /** A payment that was only held, by the answer to its settlement. */
 export function readSettlement(answer: GatewayAnswer, held: Approved): Approved | Unknown {
   if (answer.kind === "not sent" || (answer.kind === "answered" && NOT_REVERSED.has(answer.status))) return held;
-  const isSettled = kit.textAt(kit.lookUpBody(answer, kit.readJson, [202]) ?? undefined, "outcome") === "sentForSettlement";
+  const isSettled = kit.textAt(kit.lookUpBody(answer, kit.readJson, [202]), "outcome") === "sentForSettlement";
   return isSettled ? { ...held, capture: "captured" } : kit.unknown("whether the payment that was held is settled is not known");
 }
 
@@ -242,7 +228,7 @@ export function withEvents(answer: GatewayAnswer, found: Declined): Declined | U
 export function readPayments(answer: GatewayAnswer, attempt: AttemptTrace, nowMs: number): LookUpResult[] | null {
   const body = kit.lookUpBody(answer, kit.readJson);
   const rows = kit.objectsAt(body, "_embedded", "payments");
-  if (rows === null || kit.at(body ?? undefined, "_links", "next") !== undefined) return null;
+  if (rows === null || kit.at(body, "_links", "next") !== undefined) return null;
   return rows.map((row) => readRow(row, attempt, nowMs));
 }
 
