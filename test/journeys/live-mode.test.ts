@@ -10,7 +10,7 @@ const LIVE = {
   slug: "acme",
   name: "Acme",
   api_keys: [{ name: "live", mode: "live" }],
-  projects: [{ slug: "shop", name: "Shop", status_webhook: { url: "http://127.0.0.1:9/hook" } }],
+  projects: [{ slug: "shop", name: "Shop", status_webhook: { url: "http://127.0.0.1:1024/hook" } }],
 };
 
 const UNSAFE: readonly (readonly [what: string, env: Record<string, string>, sentence: RegExp])[] = [

@@ -97,7 +97,7 @@ test(
   async () => {
     const many = Array.from({ length: 40 }, (_, index) => ({
       slug: `p${index}`,
-      status_webhook: { url: "http://127.0.0.1:9/", secret: WEBHOOK_SECRET },
+      status_webhook: { url: "http://127.0.0.1:1024/", secret: WEBHOOK_SECRET },
     }));
     for (const project of many.slice(0, 3)) await apply(project);
     await apply(...many);
