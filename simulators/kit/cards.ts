@@ -1,3 +1,5 @@
+import { table } from "./answers.ts";
+
 /** What the issuer says besides yes, in words that all simulators share (docs/operations.md, Simulators). */
 export type Decline = "card_declined" | "insufficient_funds" | "expired_card" | "incorrect_cvc" | "processing_error" | "lost_or_stolen";
 
@@ -57,9 +59,9 @@ export interface CardPlaces {
 /** What the form alone can have against a card: no such number, a month that is over, a security code of another brand's length. */
 export type CardFault = "number" | "expiry" | "code";
 
-/** The last four digits behind asterisks. */
-export function mask(number: string): string {
-  return number.slice(-4).padStart(Math.max(number.length, 4), "*");
+/** The last four digits behind asterisks, or what else a vendor puts in the place of those that it hides: `mask(number, "x", 6)` shows the first six. */
+export function mask(number: string, filler = "*", shown = 0): string {
+  return number.slice(0, shown) + number.slice(-4).padStart(Math.max(number.length - shown, 4), filler);
 }
 
 /** Luhn check (ISO/IEC 7812-1 annex B). */
@@ -101,6 +103,12 @@ const BRANDS: readonly (readonly [RegExp, string])[] = [
 export function brandOf(number: string): string {
   return BRANDS.find(([pattern]) => pattern.test(number))?.[1] ?? "unknown";
 }
+
+/** A vendor's names of the brands, `brandNames("visa VISA, mastercard MC", "VISA")`: what it says of any other stands behind them. */
+export const brandNames = (rows: string, otherwise: string): ((number: string) => string) => {
+  const names = table(rows);
+  return (number) => names.get(brandOf(number)) ?? otherwise;
+};
 
 /** Digits of the security code: 4 on American Express, else 3. */
 export function codeLength(number: string): number {
