@@ -84,7 +84,7 @@ type Made = Exclude<Part, string | number> | undefined;
 export function rules(texts: TemplateStringsArray, ...parts: readonly Part[]): Rules {
   const written = String.raw(
     texts,
-    ...parts.map((part, index) => (["string", "number"].includes(typeof part) ? String(part) : `$${index}`)),
+    ...parts.map((part, index) => (typeof part === "string" || typeof part === "number" ? String(part) : `$${index}`)),
   );
   const partOf = (word: string): Made => (/^\$\d+$/.test(word) ? (parts[Number(word.slice(1))] as Made) : undefined);
   const found = written.split("\n").map((line) => {

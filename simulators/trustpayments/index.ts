@@ -1,5 +1,5 @@
-import { basic, brandOf, byState, defineSimulator, digits, forbiddenIf, isAccepted, isCardNumber, issuer, json } from "../kit/index.ts";
-import { matching, plain, Refusal, rule, rules, spacedTime, state2, table, text, textOf } from "../kit/index.ts";
+import { basicUser, brandOf, byState, defineSimulator, digits, forbiddenIf, isAccepted, isCardNumber, issuer, json } from "../kit/index.ts";
+import { mask, matching, plain, Refusal, refuseWith, rule, rules, spacedTime, state2, table, text, textOf } from "../kit/index.ts";
 import type { Answer, Call, Fields, Rules, Transaction } from "../kit/index.ts";
 
 /**
@@ -47,7 +47,6 @@ const PAYMENT_TYPES = [...BRANDS.map((brand) => brand.toUpperCase()), ...Object.
 type Members = Readonly<Record<string, string>>;
 interface Details {
   site: string;
-  orderreference: string;
   /** May be charged again by its reference. */
   isStored: boolean;
   /** As sent: 0 automatic, 1 manual override. */
@@ -68,21 +67,17 @@ const isRecurring = (fields: Fields): boolean => inRequest(fields, "accounttyped
 const isBadState = (fields: Fields): boolean =>
   inRequest(fields, "billingcountryiso2a") === "US" && state2.check(inRequest(fields, "billingcounty")) !== null;
 const PAN = rule((value) => (typeof value === "string" && isCardNumber(value) ? null : ["value", "must be a card number"]));
-const SITE = matching(/^[A-Za-z0-9_]+$/, "a site", 50);
-const REFERENCE = matching(/^\d+-\d+-\d+$/, "a transaction's reference", 25);
-const DATE = matching(/^(0[1-9]|1[0-2])\/20\d{2}$/, "MM/YYYY");
+const REFERENCE = String.raw`/\d+-\d+-\d+/ 0-25`;
 const MONTH = forbiddenIf(matching(/^(0[1-9]|1[0-2])$/, "a month"), hasParent);
-const YEAR = matching(/^20\d{2}$/, "a year");
-const LETTER = matching(/^[A-Z]$/, "one letter");
-const COMMON = rules`requesttypedescriptions[*] 32, sitereference! ${SITE}, requestreference 64`;
+const COMMON = rules`requesttypedescriptions[*] 32, sitereference! [A-Za-z0-9_] 1-50, requestreference 64`;
 const FOLLOWING = rules`${COMMON}, parenttransactionreference! ${REFERENCE}`;
 const PAYMENT: Rules = {
   ...rules`
     ${COMMON}, accounttypedescription! is MOTO|ECOM|RECUR, currencyiso3a! currency, baseamount! digits 1-13, orderreference 25
-    expirydate!${isUndated} ${DATE}, expirymonth ${MONTH}, expiryyear!${hasMonth} ${YEAR}
+    expirydate!${isUndated} /(0[1-9]|1[0-2])\/20\d{2}/, expirymonth ${MONTH}, expiryyear!${hasMonth} year4
     paymenttypedescription is ${PAYMENT_TYPES} @10103, billingpostcode 25, billingcountryiso2a country2, billingemail email
     billingpremise/billingstreet/billingtown/billingfirstname/billinglastname 127, customerip ip, settlestatus is 0|1|2
-    credentialsonfile!${hasParent} is 0|1|2, parenttransactionreference ${REFERENCE}, initiationreason ${LETTER}
+    credentialsonfile!${hasParent} is 0|1|2, parenttransactionreference ${REFERENCE}, initiationreason [A-Z] 1
     subscriptiontype!${isRecurring} is RECURRING|INSTALLMENT, subscriptionnumber!${isRecurring} digits 1-5
     merchantname/customfield1/customfield2/customfield3/customfield4/customfield5 255, customerlastname 127
     customeraccountnumber/customeraccountnumbertype/customerdob 10, customerpostcode 25
@@ -106,9 +101,7 @@ export const simulator = defineSimulator<object, Details>({
   body: "json",
   operationOf: (fields) => inRequest(fields, "requesttypedescriptions[0]") || undefined,
   authenticate(request) {
-    const { user = "", password = "" } = basic(request) ?? {};
-    const isKnown = password.length >= 8 && isAccepted(user) && isAccepted(password);
-    if (!isKnown) throw new Refusal(plain(401, "<html><body><h1>401 Unauthorized</h1></body></html>", "text/html"), "401");
+    const user = basicUser(request, { password: /^.{8}/ }) ?? refuseWith(page(401, "401 Unauthorized"));
     const alias = textOf(request.fields, "alias");
     if (alias !== "" && alias !== user) throw refusal("30008", "alias");
     if (request.fields.has(`${IN}.requesttypedescription`)) throw refusal("60040", "requesttypedescription");
@@ -125,15 +118,14 @@ export const simulator = defineSimulator<object, Details>({
     "POST /json/ REVERSAL": { rules: enveloped(FOLLOWING), run: reverse },
   },
   refuse: {
-    malformed: ({ headers }) =>
-      headers["content-type"]?.startsWith("application/json")
-        ? refusal("10205")
-        : new Refusal(plain(400, "<html><body>Bad Request</body></html>", "text/html"), "400"),
-    path: (_request, isKnown) =>
-      isKnown ? refusal("60018", "BADREQUEST") : new Refusal(plain(404, "<html><body>Not Found</body></html>", "text/html"), "404"),
+    malformed: (_request, isOtherType) => (isOtherType ? page(400, "Bad Request") : refusal("10205")),
+    path: (_request, isKnown) => (isKnown ? refusal("60018", "BADREQUEST") : page(404, "Not Found")),
     field: ({ field, code = "30000" }) => refusal(code, field.replace(`${IN}.`, "")),
   },
 });
+
+const page = (status: number, words: string): Refusal =>
+  new Refusal(plain(status, `<html><body><h1>${words}</h1></body></html>`, "text/html"), String(status));
 
 /** Refused before the acquirer was asked: no reference is given. */
 function refusal(errorcode: string, field?: string): Refusal {
@@ -173,6 +165,13 @@ function cardIn(call: TrustCall, site: string): string {
   return number;
 }
 
+/** What every answer about a payment says alike. */
+const FIXED = Object.fromEntries(
+  table(
+    "issuer SecureTrading Test Issuer1, dccenabled 0, tid 27882788, merchantnumber 00000000, merchantname Test Merchant, merchantcountryiso2a GB",
+  ),
+);
+
 function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
   const { tools, transactions } = call;
   const [site, account, baseamount] = [told(call, "sitereference"), told(call, "accounttypedescription"), told(call, "baseamount")];
@@ -199,26 +198,18 @@ function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
   const members: Members = {
     transactionstartedtimestamp: spacedTime(tools.now()),
     livestatus: site.startsWith("test_") ? "0" : "1",
-    issuer: "SecureTrading Test Issuer1",
-    dccenabled: "0",
     settleduedate: spacedTime(tools.now()).slice(0, 10),
     errorcode: isCheckOfCode ? "0" : errorcode,
     errormessage: MESSAGES.get(isCheckOfCode ? "0" : errorcode) ?? "",
-    ...(call.has(`${IN}.orderreference`) && { orderreference: told(call, "orderreference") }),
-    tid: "27882788",
-    merchantnumber: "00000000",
-    merchantname: "Test Merchant",
-    merchantcountryiso2a: "GB",
+    ...FIXED,
     transactionreference: reference,
     paymenttypedescription: typeOf(number) ?? "VISA",
-    baseamount,
-    currencyiso3a: told(call, "currencyiso3a"),
-    accounttypedescription: account,
+    ...call.givenBelow(IN, "orderreference", "baseamount", "currencyiso3a", "accounttypedescription"),
     ...(acquirer !== undefined && { acquirerresponsecode: isCheckOfCode ? "00" : acquirer }),
     requesttypedescription: type,
     authcode: no === null || isCheckOfCode ? `TEST${tools.digits(2)}` : "DECLINED",
     operatorname: call.accountName,
-    maskedpan: number.slice(0, 6) + number.slice(-4).padStart(number.length - 6, "#"),
+    maskedpan: mask(number, "#", 6),
     settlestatus,
     ...checks,
   };
@@ -230,14 +221,7 @@ function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
     isApproved,
     ...(type === "AUTH" && { amountMinor: Number(baseamount), currency: told(call, "currencyiso3a") }),
     card: number,
-    details: {
-      site,
-      orderreference: told(call, "orderreference"),
-      isStored: isApproved && told(call, "credentialsonfile") === "1",
-      settlestatus,
-      members,
-      refunds: [],
-    },
+    details: { site, isStored: isApproved && told(call, "credentialsonfile") === "1", settlestatus, members, refunds: [] },
     ledger: { site, accounttype: account, credentialsonfile: told(call, "credentialsonfile") },
   });
   return envelope(members);
@@ -263,9 +247,9 @@ const refundsShown = ({ details }: Payment, orders: string[]): Members[] =>
 function query(call: TrustCall): Answer {
   const [sites, orders, references] = ["sitereference", "orderreference", "transactionreference"].map((name) => filtered(call, name));
   if (!sites?.length || (!orders?.length && !references?.length)) throw refusal("60019");
-  const isMeant = ({ id, details }: Payment) =>
+  const isMeant = ({ id, reference, details }: Payment) =>
     sites.includes(details.site) &&
-    (!orders?.length || orders.includes(details.orderreference)) &&
+    (!orders?.length || orders.includes(reference ?? "")) &&
     (!references?.length || references.includes(id));
   const records = call.lookUp(orders?.[0] ?? null, isMeant).flatMap((one) => [shown(one), ...refundsShown(one, orders ?? [])]);
   return envelope({ ...done("TRANSACTIONQUERY", call), found: String(records.length), records });
