@@ -1,5 +1,5 @@
 import { brandOf, defineSimulator, digits, header, hmac, isCardNumber, isSame, issuer, json, matching, orNull } from "../kit/index.ts";
-import { Refusal, rules, text, textOf } from "../kit/index.ts";
+import { Refusal, refused, rules, text, textOf } from "../kit/index.ts";
 import type { Answer, Call, Incoming } from "../kit/index.ts";
 
 /** A merchant's card-forwarding endpoint (docs/interface.md, Card forwarding): verifies the signature, decides by the uniform cards. */
@@ -36,18 +36,14 @@ export const simulator = defineSimulator({
   idempotency: { keyOf: ({ fields }) => textOf(fields, "session_id") },
   endpoints: { "POST /": { rules: COLLECTED, run: decide } },
   refuse: {
-    malformed: (request) =>
-      header(request, "content-type") === "application/json"
-        ? refusal(400, "the body is not JSON")
-        : refusal(415, "the content type is not application/json"),
+    malformed: (_request, isOtherType) =>
+      isOtherType ? refusal(415, "the content type is not application/json") : refusal(400, "the body is not JSON"),
     path: (_request, isKnown) => (isKnown ? refusal(405, "only POST is taken") : refusal(404, "no such page")),
     field: ({ field, words }) => refusal(400, `${field} ${words}`),
   },
 });
 
-function refusal(status: number, error: string): Refusal {
-  return new Refusal(json(status, { error }), error);
-}
+const refusal = (status: number, error: string): Refusal => refused(error, status, { error });
 
 function authenticate(request: Incoming): string {
   if (!request.secure) throw refusal(403, "card data came over plain HTTP");

@@ -43,15 +43,10 @@ export interface Details {
   refusal: No | null;
 }
 
-export interface Token {
-  href: string;
-  tokenId: string;
-  namespace: string;
-  number: string;
-  expiry: { month: number; year: number };
-}
-
-/** Payments by the data in their links, and the tokens. */
-export type State = { links: Map<string, string>; tokens: Token[] };
-export type WorldpayCall = Call<State, Details>;
+export type Card = { number: string; month: number; year: number };
+/** A stored card, under its link. */
+export type Token = Card & { tokenId: string; namespace: string };
+/** Payments by the data in their links. */
+export type State = { links: Map<string, string> };
+export type WorldpayCall = Call<State, Details, Token>;
 export type Payment = Transaction<Details>;

@@ -30,10 +30,8 @@ const USAGE = needed(oneOf("first", "subsequent"), (fields) => (isOnFile(fields)
 const LETTERS = "-A-Za-z0-9_!@#$%()*=.:;?[\\]{}~/+";
 const REFERENCE = matching(new RegExp(`^[${LETTERS}\`]{1,64}$`), "1 to 64 characters without blanks");
 const ORDER = matching(new RegExp(`^[${LETTERS}]{1,64}$`), "1 to 64 characters without blanks");
-const ENTITY = matching(/^[A-Za-z0-9][A-Za-z0-9 ]{0,31}$/, "1 to 32 letters, digits and blanks");
+const STATEMENT = String.raw`[A-Za-z0-9\x20\x2c./-] 1-24`;
 const NAMESPACE = matching(/^[^_ &<][^ &<]{0,63}$/, "1 to 64 characters without blank, & and <, not beginning with _");
-const STATEMENT = matching(/^[A-Za-z0-9 ,./-]{1,24}$/, "1 to 24 letters, digits, blanks and , . / -");
-const IP = matching(/^[0-9a-fA-F:.]{3,45}$/, "an IP address");
 const TOKEN_ID = allowedIf(matching(/^[0-9A-HJ-NP-Z]{15,21}$/, "15 to 21 digits and capitals but I and O"), (fields) => !isPlain(fields));
 const HOLDER = needed(text(255), (fields) => (isNew(fields) ? "required" : isPlain(fields) ? "optional" : "forbidden"));
 const HREF = onlyIf(text(2048), (fields) => !isPlain(fields) && !hasTokenId(fields));
@@ -47,25 +45,23 @@ const POSTAL_CODE: Rule = {
   need: (fields) => (hasPostcodes(fields) ? "required" : "optional"),
 };
 export const PAYMENT = rules`
-  transactionReference! ${REFERENCE}, orderReference ${ORDER}, merchant.entity! ${ENTITY}, channel ${CHANNEL}
+  transactionReference! ${REFERENCE}, orderReference ${ORDER}, merchant.entity! /[A-Za-z0-9][A-Za-z0-9\x20]{0,31}/, channel ${CHANNEL}
   instruction: method! is card, narrative.line1! ${STATEMENT}, narrative.line2 ${STATEMENT}, threeDS.* any
   ${INSTRUMENT}: type! is plain|token, cardNumber ${ofPlain(digits(12, 19))}, cardHolderName ${HOLDER}, cvc digits 3-4
   ${INSTRUMENT}: expiryDate.month ${ofPlain(whole(1, 12))}, expiryDate.year ${ofPlain(whole(1000, 9999))}
   ${INSTRUMENT}: href ${HREF}, tokenId ${TOKEN_ID}, namespace ${onlyIf(NAMESPACE, hasTokenId)}
   ${INSTRUMENT}.billingAddress?: address1! 80, address2/address3 80, state 30, city! 50, countryCode! country2
   ${INSTRUMENT}.billingAddress.postalCode ${POSTAL_CODE}
-  instruction.value: amount! whole 0-${String(LARGEST)}, currency! currency
+  instruction.value: amount! whole 0-${LARGEST}, currency! currency
   instruction.settlement: auto ${AUTO}
   instruction.settlement.cancelOn: cvcNotMatched/avsNotMatched ${unlessZero(oneOf("enabled", "disabled"))}
-  instruction.customer: email email 128, phone digits 4-20, ipAddress ${IP}, firstName/lastName 22
+  instruction.customer: email email 128, phone digits 4-20, ipAddress [0-9a-fA-F:.] 3-45, firstName/lastName 22
   ${AGREEMENT}?: type! is cardOnFile|subscription|installment, storedCardUsage ${USAGE}
   instruction.tokenCreation: type ${TOKEN_TYPE}, namespace ${NAMESPACE}
 `;
-export const PART = rules`reference 64, value.amount! whole 1-${String(LARGEST)}, value.currency! currency`;
+export const PART = rules`reference 64, value.amount! whole 1-${LARGEST}, value.currency! currency`;
 
 /** With any other parameter beside the reference the two dates are mandatory. */
 const isDated = (fields: Fields): boolean => fields.size !== 1 || !fields.has("transactionReference");
-const DAY = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, "a time such as 2026-11-22T00:00:00Z");
-const PAGE_SIZE = matching(/^([1-9]\d?|[12]\d\d|300)$/, "1 to 300");
-export const QUERY = rules`transactionReference 64, startDate/endDate!${isDated} ${DAY}, pageSize ${PAGE_SIZE}, currency currency`;
+export const QUERY = rules`transactionReference 64, startDate/endDate!${isDated} /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, pageSize wholeText 1-300, currency currency`;
 export const EVENTS = rules`transactionRef! 64, entity! 32`;
