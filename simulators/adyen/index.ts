@@ -45,8 +45,8 @@ interface Card {
   expiryYear: string;
   holderName: string | undefined;
 }
-/** A card of one shopper, who is its reference, at one merchant account. */
-type Owned = Card & { merchantAccount: string };
+/** A card of one shopper at one merchant account. */
+type Owned = Card & { merchantAccount: string; shopperReference: string };
 type Stored = Kept<Owned>;
 type Details = { pspReference: string };
 type AdyenCall = Call<object, Details, Owned>;
@@ -104,6 +104,8 @@ export const simulator = defineSimulator<object, Details, Owned>({
     return key;
   },
   idempotency: { keyOf, mismatch: () => inProgress(), running: () => inProgress(), windowMs: KEPT_MS },
+  reference: "reference",
+  recorded: ["shopperInteraction", "merchantAccount", "shopperReference"],
   endpoints: Object.fromEntries(
     VERSIONS.flatMap((version) => Object.entries(ENDPOINTS).map(([name, endpoint]) => [name.replace("/", `/${version}/`), endpoint])),
   ),
@@ -160,7 +162,7 @@ function typedCard(call: AdyenCall): Card {
 
 /** Whether a card is kept for the shopper and the merchant account of the request. */
 const isHis = (call: AdyenCall) => (one: Stored | undefined) =>
-  one?.merchantAccount === call.text("merchantAccount") && one.reference === call.text("shopperReference");
+  one?.merchantAccount === call.text("merchantAccount") && one.shopperReference === call.text("shopperReference");
 
 /** The card kept under that id for this shopper of this merchant account. */
 function storedCard(call: AdyenCall, id: string): Stored {
@@ -172,8 +174,9 @@ function storedCard(call: AdyenCall, id: string): Stored {
 function store(call: AdyenCall, card: Card, how: "keep" | "store" = "keep"): { stored: Stored; operationType: string } {
   const same = call.vault.find((one) => one.number === card.number && isHis(call)(one));
   const isUnchanged = same?.expiryMonth === card.expiryMonth && same.expiryYear === card.expiryYear;
-  const owned = { merchantAccount: call.text("merchantAccount"), ...card };
-  const stored = call.vault[how](same?.id ?? newId(call), owned, call.text("shopperReference"));
+  const [merchantAccount, shopperReference] = call.texts("merchantAccount", "shopperReference");
+  const reference = call.maybe("reference") ?? shopperReference;
+  const stored = call.vault[how](same?.id ?? newId(call), { merchantAccount, shopperReference, ...card }, reference);
   return { stored, operationType: same === undefined ? "created" : isUnchanged ? "alreadyExisting" : "updated" };
 }
 
@@ -210,21 +213,9 @@ function pay(call: AdyenCall): Answer {
   const kept = isStoring && no === null ? store(call, card) : null;
   const isCaptured = call.text("captureDelayHours") === "0" && call.text("additionalData.manualCapture") !== "true";
   const kind = value === 0 ? (isStoring ? "token" : "authorization") : isCaptured ? "charge" : "authorization";
-  call.transactions.add({
-    id: kind === "token" && kept !== null ? kept.stored.id : pspReference,
-    reference: call.text("reference"),
-    kind,
-    isApproved: no === null,
-    amountMinor: value,
-    currency: call.text("amount.currency"),
-    card: card.number,
-    details: { pspReference },
-    ledger: {
-      shopperInteraction: call.maybe("shopperInteraction") ?? "Ecommerce",
-      merchantAccount: call.text("merchantAccount"),
-      shopperReference: call.maybe("shopperReference") ?? null,
-    },
-  });
+  const id = kind === "token" && kept !== null ? kept.stored.id : pspReference;
+  const currency = call.text("amount.currency");
+  call.take({ id, kind, no, amountMinor: value, currency, card: card.number, details: { pspReference } });
   const additionalData = {
     cvcResult: cvcOf(call, no),
     avsResult: avsOf(call),
@@ -250,16 +241,15 @@ function pay(call: AdyenCall): Answer {
 /** Version 71 has the token under its older name. */
 function tokenData(call: AdyenCall, { stored, operationType }: ReturnType<typeof store>): object {
   return call.request.path.startsWith("/v71/")
-    ? { "recurring.recurringDetailReference": stored.id, "recurring.shopperReference": stored.reference }
+    ? { "recurring.recurringDetailReference": stored.id, "recurring.shopperReference": stored.shopperReference }
     : {
         "tokenization.storedPaymentMethodId": stored.id,
-        "tokenization.shopperReference": stored.reference,
+        "tokenization.shopperReference": stored.shopperReference,
         "tokenization.store.operationType": operationType,
       };
 }
 
-const shown = ({ id, number, reference: shopperReference, merchantAccount: _account, at: _at, ...stored }: Stored): object => ({
-  shopperReference,
+const shown = ({ id, number, merchantAccount: _account, reference: _reference, at: _at, ...stored }: Stored): object => ({
   id,
   lastFour: number.slice(-4),
   type: "scheme",

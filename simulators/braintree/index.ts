@@ -100,6 +100,7 @@ export const simulator = defineSimulator<State, Details, Vaulted>({
     const root = /^\s*(?:mutation|query)\b[^{]*\{\s*(\w+)/.exec(query)?.[1];
     return root === "node" && /\bon Customer\b/.test(query) ? "customer" : root;
   },
+  reference: `${INPUT}.transaction.orderId`,
   endpoints: {
     "POST /graphql ping": { rules: QUERY, run: () => json(200, { data: { ping: "pong" } }) },
     "POST /graphql tokenizeCreditCard": { rules: TOKENIZE, run: tokenize },
@@ -258,16 +259,9 @@ function charge(call: BraintreeCall): Answer {
   const legacyId = call.tools.id("", 8);
   const globalId = globalOf("transaction", legacyId);
   if (twin) event["duplicateOf"] = { id: twin.details.globalId, legacyId: twin.id, orderId };
-  const transaction = call.transactions.add({
-    id: legacyId,
-    reference: orderId || null,
-    kind: "charge",
-    isApproved: no === null,
-    amountMinor: Math.round(Number(value) * (currency === "JPY" ? 1 : 100)),
-    currency,
-    card: number,
-    details: { globalId, status, event, value },
-  });
+  const amountMinor = Math.round(Number(value) * (currency === "JPY" ? 1 : 100));
+  const details = { globalId, status, event, value };
+  const transaction = call.take({ id: legacyId, kind: "charge", no, amountMinor, currency, card: number, details });
   return json(200, { data: { chargeCreditCard: { transaction: shown(transaction) } } });
 }
 
@@ -313,14 +307,8 @@ function vault(call: BraintreeCall): Answer {
   const globalId = globalOf("paymentmethod_cc", legacyId);
   const card = no === null ? call.vault.keep(globalId, { number, legacyId, customerId }) : undefined;
   // The vault names no order: the ledger has what the sender wants echoed.
-  call.transactions.add({
-    id: legacyId,
-    reference: call.maybe(`${INPUT}.clientMutationId`) ?? customerId,
-    kind: "token",
-    isApproved: no === null,
-    card: number,
-    details: { globalId, status, event, value: "0.00" },
-  });
+  const reference = call.maybe(`${INPUT}.clientMutationId`) ?? customerId;
+  call.take({ id: legacyId, reference, kind: "token", no, card: number, details: { globalId, status, event, value: "0.00" } });
   const verification = {
     status: no === null ? "VERIFIED" : status,
     gatewayRejectionReason: event["gatewayRejectionReason"] ?? null,

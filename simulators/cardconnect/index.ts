@@ -76,6 +76,8 @@ export const simulator = defineSimulator<State, Details, Profile>({
     const path = request.params["merchid"] ?? "";
     return `${user}/${path === "" ? textOf(request.fields, "merchid") : path}`;
   },
+  reference: "orderid",
+  recorded: ["ecomind", "cof"],
   endpoints: {
     ...written("/auth", { rules: AUTH, run: authorize }),
     ...written("/capture", { rules: rules`${RETREF}, amount ${AMOUNT} @43`, run: (call) => follow(call, "capture") }),
@@ -192,7 +194,7 @@ function minorIn(call: CardconnectCall): number {
 }
 
 function authorize(call: CardconnectCall): Answer {
-  const { tools, transactions } = call;
+  const { tools } = call;
   const minor = minorIn(call);
   if ((call.maybe("currency") ?? "USD") !== "USD") throw pps("32");
   const isProfile = call.text("profile").includes("/");
@@ -230,17 +232,9 @@ function authorize(call: CardconnectCall): Answer {
     ...(call.text("bin") === "Y" && { binInfo: { bin: number.slice(0, 6), country: "USA" } }),
     ...(/^(Y|json)$/.test(call.text("receipt")) && { orderId: order, receipt: { dba: "Example", nameOnCard: call.text("name") } }),
   };
-  transactions.add({
-    id,
-    reference: order || null,
-    kind: minor > 0 && call.text("capture") === "Y" ? "charge" : minor === 0 && profile ? "token" : "authorization",
-    isApproved,
-    amountMinor: taken,
-    currency: "USD",
-    card: number,
-    details: { orderid: order, profile: profile?.id ?? null, members },
-    ledger: { ecomind: call.text("ecomind"), cof: call.text("cof"), profile: profile?.id ?? null },
-  });
+  const kind = minor > 0 && call.text("capture") === "Y" ? "charge" : minor === 0 && profile ? "token" : "authorization";
+  const details = { orderid: order, profile: profile?.id ?? null, members };
+  call.take({ id, kind, isApproved, amountMinor: taken, currency: "USD", card: number, details, ledger: { profile: details.profile } });
   return ok(call, members);
 }
 

@@ -88,6 +88,8 @@ export const simulator = defineSimulator<State, Details, Source>({
     keeps: ({ status }) => status < 300,
     windowMs: DAY_MS,
   },
+  reference: "reference",
+  recorded: ["payment_type"],
   endpoints: {
     "POST /payments": { rules: PAYMENT, run: pay },
     "GET /payments": { rules: rules`reference! 80, limit wholeText 1-100, skip wholeText 0-999999`, run: list },
@@ -189,32 +191,22 @@ function pay(call: CheckoutCall): Answer {
     avs_check: avsOf(call),
     cvv_check: call.has("source.cvv") ? "Y" : "X",
   };
-  const made = call.transactions.add({
-    id,
-    reference: call.maybe("reference"),
-    kind: isVerification ? "token" : call.text("capture") === "false" ? "authorization" : "charge",
-    isApproved: no === null,
-    ...(!isVerification && { amountMinor: amount, currency: unit }),
-    card: source.number,
-    details: {
-      no,
-      actionId: tools.id("act_", 26),
-      following: [],
-      members: {
-        amount,
-        currency: unit,
-        payment_type: call.maybe("payment_type") ?? "Regular",
-        reference: call.maybe("reference"),
-        description: call.maybe("description"),
-        risk: { flagged: false },
-        source: shownSource,
-        customer: { id: tools.id("cus_", 26) },
-        metadata: call.under("metadata."),
-        scheme_id: tools.digits(15),
-      },
-    },
-    ledger: { payment_type: call.maybe("payment_type") ?? "Regular" },
-  });
+  const payment_type = call.maybe("payment_type") ?? "Regular";
+  const members = {
+    amount,
+    currency: unit,
+    payment_type,
+    ...call.given("reference", "description"),
+    risk: { flagged: false },
+    source: shownSource,
+    customer: { id: tools.id("cus_", 26) },
+    metadata: call.under("metadata."),
+    scheme_id: tools.digits(15),
+  };
+  const kind = isVerification ? "token" : call.text("capture") === "false" ? "authorization" : "charge";
+  const taken = isVerification ? {} : { amountMinor: amount, currency: unit };
+  const details = { no, actionId: tools.id("act_", 26), following: [], members };
+  const made = call.take({ id, kind, no, ...taken, card: source.number, details });
   const { response_code, response_summary, auth_code } = actionOf(made, true);
   // A sale is captured by itself, some seconds after this answer.
   const status = no !== null ? "Declined" : isVerification ? "Card Verified" : "Authorized";

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { bearer, brandOf, checkCredential, defineSimulator, forbiddenIf, hash, header, issuer, json, pageBetween } from "../kit/index.ts";
-import { Refusal, refused, refuseWith, rules, table, text } from "../kit/index.ts";
-import type { Answer, Call, Card, CardFault, Fields, Incoming, Rules, Transaction } from "../kit/index.ts";
+import { refused, refuseWith, rules, table, text } from "../kit/index.ts";
+import type { Answer, Call, Card, CardFault, Fields, Incoming, Refusal, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Clover's Ecommerce API: the tokenization host and the payment host behind one address, each with its own key. A card becomes a
@@ -78,6 +78,8 @@ export const simulator = defineSimulator<State, Details>({
     keyOf: (request) => (request.path === "/v1/tokens" ? "" : header(request, "idempotency-key")),
     mismatch: () => refusal(400, "idempotency_error", "The key was used for another request.", "idempotency_error"),
   },
+  reference: "external_reference_id",
+  recorded: ["ecomind", "stored_credentials.sequence"],
   endpoints: {
     "POST /v1/tokens": {
       authenticate(request) {
@@ -165,7 +167,7 @@ function checkClientAddress(request: Incoming): void {
 
 function charge(call: CloverCall): Answer {
   checkClientAddress(call.request);
-  const { tools, transactions } = call;
+  const { tools } = call;
   const amount = call.number("amount") + (call.number("tip_amount") || 0);
   if (amount > LARGEST) throw refusal(400, "amount_too_large", "The amount is too large.");
   const metadata = call.under("metadata.");
@@ -186,17 +188,9 @@ function charge(call: CloverCall): Answer {
     customer: stored?.id,
     order: tools.id("", 13).toUpperCase(),
   };
-  const made = transactions.add({
-    id: tools.id("", 13).toUpperCase(),
-    reference: call.maybe("external_reference_id"),
-    kind: call.text("capture") === "false" ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor: amount,
-    currency: call.text("currency").toUpperCase(),
-    card: card.number,
-    details: { no, card, members },
-    ledger: { ecomind: members.ecomind, sequence: call.maybe("stored_credentials.sequence") ?? null },
-  });
+  const kind = call.text("capture") === "false" ? "authorization" : "charge";
+  const [id, currency] = [tools.id("", 13).toUpperCase(), call.text("currency").toUpperCase()];
+  const made = call.take({ id, kind, no, amountMinor: amount, currency, card: card.number, details: { no, card, members } });
   if (no === null) return json(200, shown(made));
   const [code, message, decline_code] = no;
   return json(402, { message: "402 Payment Required", error: { type: "card_error", code, message, charge: made.id, decline_code } });

@@ -1,7 +1,6 @@
 import { brandOf, codeLength, decimalsOf, defineSimulator, hash, isCardNumber, isExpired, isoSeconds, issuer, json } from "../kit/index.ts";
-import { majorOf, mask, matching, minorOf, oneOf, passesLuhn, Refusal, refused, refuseWith, rules, table, textOf } from "../kit/index.ts";
-import { uuid } from "../kit/index.ts";
-import type { Answer, Call, Fields, Incoming, Transaction } from "../kit/index.ts";
+import { majorOf, mask, matching, minorOf, oneOf, passesLuhn, refused, refuseWith, rules, table, textOf, uuid } from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Refusal, Transaction } from "../kit/index.ts";
 import { authenticate } from "./authentication.ts";
 
 /**
@@ -122,6 +121,8 @@ export const simulator = defineSimulator<object, Details, { number: string }>({
   body: "json",
   authenticate,
   headers: { accept: matching(/json|\*\/\*/, "JSON"), "profile-id": uuid },
+  reference: "clientReferenceInformation.code",
+  recorded: ["processingInformation.commerceIndicator"],
   endpoints: {
     "POST /pts/v2/payments": { rules: PAYMENT, run: pay },
     "POST /pts/v2/payments/:id/captures": { rules: CHANGE, run: (call) => follow(call, "captures") },
@@ -238,17 +239,9 @@ function pay(call: CyberCall): Answer {
   const { status, reason, message, responseCode, stands } = result;
   const [id, code, isYes] = [paymentId(call), call.text("clientReferenceInformation.code"), result === YES];
   const stores = call.under("processingInformation.actionList[", "]")["0"] === "TOKEN_CREATE";
-  call.transactions.add({
-    id,
-    reference: code,
-    amountMinor,
-    currency: unit,
-    card: number,
-    isApproved: stands,
-    kind: isYes && isSale ? "charge" : amountMinor === 0 && stores ? "token" : "authorization",
-    details: { transactionId: call.maybe("clientReferenceInformation.transactionId"), said: result, type, fingerprint },
-    ledger: { status, commerceIndicator: call.maybe("processingInformation.commerceIndicator") ?? "internet" },
-  });
+  const kind = isYes && isSale ? "charge" : amountMinor === 0 && stores ? "token" : "authorization";
+  const details = { transactionId: call.maybe("clientReferenceInformation.transactionId"), said: result, type, fingerprint };
+  call.take({ id, kind, isApproved: stands, amountMinor, currency: unit, card: number, details, ledger: { status } });
   const part = status === "PARTIAL_AUTHORIZED" ? Math.floor(amountMinor / 2) : amountMinor;
   const token = isYes && stores ? identify(call, number) : undefined;
   const network = tools.digits(15);

@@ -92,6 +92,7 @@ const CHALLENGED = ["4314220000000056", "5413330000000019", "5544330000000045"];
 export const simulator = defineSimulator<object, Details, Stored>({
   body: "json",
   authenticate,
+  reference: "general.payment_id",
   endpoints: {
     "POST /v2/payment/card/sale": { rules: BY_CARD, run: (call) => pay(call, "sale") },
     "POST /v2/payment/card/auth": { rules: BY_CARD, run: (call) => pay(call, "auth") },
@@ -223,25 +224,11 @@ function settle(call: EcommpayCall, type: Operation["type"], card: Card, isKept:
   const accountId = isSaved ? Number(tools.digits(9)) : null;
   const token = isSaved ? keep(call, card, accountId) : null;
   const operation: Operation = { id: tools.digits(16), type, status: outcome, code, message, amount, at: timeOf(tools) };
-  call.transactions.add({
-    id: operation.id,
-    reference: call.text("general.payment_id"),
-    isApproved: outcome === "success",
-    kind: type === "sale" ? "charge" : type === "auth" ? "authorization" : "token",
-    amountMinor: amount,
-    currency: call.text("payment.currency"),
-    card: card.number,
-    details: {
-      card,
-      customer,
-      token,
-      accountId,
-      avs: call.has("avs_data.avs_street_address") ? "Y" : call.has("avs_data.avs_post_code") ? "Z" : "U",
-      operations: [operation],
-      polls: 0,
-    },
-    ledger: { code, moto: call.has("payment.moto_type") },
-  });
+  const avs = call.has("avs_data.avs_street_address") ? "Y" : call.has("avs_data.avs_post_code") ? "Z" : "U";
+  const kind = type === "sale" ? "charge" : type === "auth" ? "authorization" : "token";
+  const taken = { id: operation.id, amountMinor: amount, currency: call.text("payment.currency"), card: card.number };
+  const details = { card, customer, token, accountId, avs, operations: [operation], polls: 0 };
+  call.take({ ...taken, kind, isApproved: outcome === "success", details, ledger: { code, moto: call.has("payment.moto_type") } });
   return accepted(call);
 }
 

@@ -1,6 +1,6 @@
-import { basicUser, brandNames, coded, decimalsOf, defineSimulator, issuer, json, mask, matching, Refusal, refused } from "../kit/index.ts";
+import { basicUser, brandNames, coded, decimalsOf, defineSimulator, issuer, json, mask, matching, refused } from "../kit/index.ts";
 import { refuseWith, rules, textOf } from "../kit/index.ts";
-import type { Answer, Call, Card, Fields, Transaction } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * Fat Zebra's gateway API 1.0: JSON under HTTP Basic, and two flags `successful` in each answer, the outer for the request and the
@@ -79,6 +79,8 @@ export const simulator = defineSimulator<State, Details, Stored>({
   state: () => ({ refunds: new Set() }),
   authenticate: (request) => basicUser(request)?.toLowerCase() ?? refuseWith(refusal("Invalid Login", 401)),
   responseHeaders: () => ({ "x-sandbox": "true" }),
+  reference: "reference",
+  recorded: ["extra.ecm", "customer_ip"],
   endpoints: {
     [`POST ${BASE}/purchases`]: { rules: PURCHASE, run: purchase },
     [`GET ${BASE}/purchases/:id`]: { run: (call) => said(purchaseOf(call, call.param("id"), true)) },
@@ -153,22 +155,13 @@ function purchase(call: ZebraCall): Answer {
   const metadata = { authorization_tracking_id: "", original_transaction_reference: "", ...call.under("metadata.") };
   const authorization = no === null ? tools.digits(6) : "0";
   const fraud = Object.keys(call.under("fraud.")).length > 0 ? { fraud_result: "Accept", fraud_messages: [] } : {};
-  const isApproved = no === null;
   const cardToken = given ?? tools.id("", 20);
   const members = { authorization, rrn: id.replaceAll("-", ""), cvv_match: cvvMatch, metadata, addendum_data: {}, ...fraud };
-  const made = transactions.add({
-    id,
-    reference,
-    kind: call.text("capture") === "false" ? "authorization" : "charge",
-    isApproved,
-    amountMinor: call.number("amount"),
-    currency: unit,
-    card: card.number,
-    details: { no, card, cardToken, members, meant },
-    ledger: { ecm: call.maybe("extra.ecm") ?? null, customer_ip: call.text("customer_ip") },
-  });
+  const kind = call.text("capture") === "false" ? "authorization" : "charge";
+  const details = { no, card, cardToken, members, meant };
+  const made = call.take({ id, kind, no, amountMinor: call.number("amount"), currency: unit, card: card.number, details });
   // Every purchase has a token of its card; with this mark it is meant to be kept.
-  const isOnFile = isApproved && call.text("extra.card_on_file") === "true";
+  const isOnFile = no === null && call.text("extra.card_on_file") === "true";
   if (given === undefined) call.vault[isOnFile ? "store" : "keep"](cardToken, card, reference);
   return said(made);
 }

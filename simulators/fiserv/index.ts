@@ -1,7 +1,7 @@
 import { brandOf, codeLength, currency, CURRENCY_BY_NUMBER, decimalsOf, defineSimulator, header, hmac, isAccepted } from "../kit/index.ts";
-import { isCardNumber, isExpired, isSame, issuer, json, matching, minorOf, Refusal, refused, rule, rules, textOf } from "../kit/index.ts";
+import { isCardNumber, isExpired, isSame, issuer, json, matching, minorOf, refused, rule, rules, textOf } from "../kit/index.ts";
 import { unixSeconds, uuid } from "../kit/index.ts";
-import type { Answer, Call, Card, Endpoint, Incoming, Rule, Transaction } from "../kit/index.ts";
+import type { Answer, Call, Card, Endpoint, Incoming, Refusal, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * Fiserv's Payment Gateway API v2 (IPG): signed JSON, an issuer's refusal is status 422, the gateway's own 409. Nothing is replayed:
@@ -104,6 +104,8 @@ export const simulator = defineSimulator<object, Details>({
   body: "json",
   operationOf: (fields) => textOf(fields, "requestType") || undefined,
   authenticate,
+  reference: "merchantTransactionId",
+  recorded: ["transactionOrigin", "requestType"],
   endpoints: Object.assign({}, ...BASES.map(endpointsAt)) as ReturnType<typeof endpointsAt>,
   refuse: {
     malformed: (request, isOtherType) =>
@@ -258,18 +260,8 @@ function pay(call: FiservCall): Answer {
     processor,
     ...(token !== undefined && { paymentToken: token }),
   };
-  const ledger = { transactionOrigin: call.maybe("transactionOrigin") ?? "ECOM", requestType: call.text("requestType") };
-  transactions.add({
-    id: ipgTransactionId,
-    reference: reference ?? null,
-    kind: isHeld ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor,
-    currency: unit,
-    card: card.number,
-    details: { orderId, body },
-    ledger,
-  });
+  const kind = isHeld ? "authorization" : "charge";
+  call.take({ id: ipgTransactionId, kind, no, amountMinor, currency: unit, card: card.number, details: { orderId, body } });
   if (no === null) return json(200, { ...idsOf(request), ...body });
   return json(422, { ...idsOf(request), responseType: "EndpointDeclined", ...body, error: { code: no[0], message: no[1] } });
 }
@@ -293,9 +285,8 @@ function tokenize(call: FiservCall): Answer {
   const shared = { requestTime: tools.now(), brand: brand(card.number), country: "USA", paymentCard: shownCard(card), processor };
   const body = { ...shared, orderId, ipgTransactionId };
   const paymentToken = no === null ? { ...keep(call, card), accountVerification: isVerified } : undefined;
-  const reference = call.maybe("merchantTransactionId") ?? null;
-  const added = { id: ipgTransactionId, reference, isApproved: no === null, card: card.number, details: { orderId, body } };
-  call.transactions.add({ ...added, kind: "token", ledger: { accountVerification: isVerified } });
+  const ledger = { accountVerification: isVerified };
+  call.take({ id: ipgTransactionId, kind: "token", no, card: card.number, details: { orderId, body }, ledger });
   if (no === null) return json(200, { ...idsOf(request), requestStatus: "SUCCESS", ...body, paymentToken });
   const error = { code: no[0], message: no[1] };
   return json(422, { ...idsOf(request), responseType: "EndpointDeclined", requestStatus: "DECLINED", ...body, error });

@@ -1,6 +1,6 @@
 import { brandNames, codeLength, defineSimulator, faultIn, header, isAccepted, isCardNumber, isExpired, issuer } from "../kit/index.ts";
-import { json, matching, READERS, Refusal, refused, refuseWith, rules, textOf, unixSeconds } from "../kit/index.ts";
-import type { Answer, Call, Kept, Transaction } from "../kit/index.ts";
+import { json, matching, READERS, refused, refuseWith, rules, textOf, unixSeconds } from "../kit/index.ts";
+import type { Answer, Call, Kept, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * Fortis's API v1: a decline is a created transaction with status_code 301, a refused field is 412 in Joi's words. No second request is
@@ -63,6 +63,8 @@ export const simulator = defineSimulator<object, Details, Token>({
     throw refusal(request.tools, 401, "Unauthorized", "Unauthorized");
   },
   headers: { accept: matching(/json|\*\/\*/, "JSON") },
+  reference: "transaction_api_id",
+  recorded: ["product_transaction_id"],
   endpoints: {
     "POST /v1/transactions/cc/sale/keyed": {
       rules: rules`${TYPED}, transaction_amount! whole 1-${LARGEST}`,
@@ -176,7 +178,7 @@ const FIXED = {
 const UNSAID = { order_number: null, description: null, token_id: null, par: null, product_transaction_id: "11ef69fdc6debc2cb1af505c" };
 
 function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
-  const { tools, transactions } = call;
+  const { tools } = call;
   const card = call.has("account_number") ? checkedCard(call) : storedCard(call);
   const amountMinor = call.number("transaction_amount");
   const reason = reasonOf(call, card, amountMinor);
@@ -208,16 +210,16 @@ function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
     created_ts: now,
     modified_ts: now,
   };
-  transactions.add({
+  const kind = type === "sale" ? "charge" : "authorization";
+  const amount = { amountMinor: taken || amountMinor, currency: "USD" };
+  call.take({
     id: transactionId,
-    reference: apiId,
+    kind,
     isApproved,
-    amountMinor: taken || amountMinor,
-    currency: "USD",
+    ...amount,
     card: card.number,
-    kind: type === "sale" ? "charge" : "authorization",
     details: { card, body },
-    ledger: { product_transaction_id: call.maybe("product_transaction_id") ?? null, reason_code_id: reason },
+    ledger: { reason_code_id: reason },
   });
   return transactionAnswer(201, body);
 }

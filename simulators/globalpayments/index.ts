@@ -1,6 +1,6 @@
-import { bearer, brandOf, currency, defineSimulator, hash, header, isAccepted, isSame, issuer, json, mask, Refusal } from "../kit/index.ts";
-import { refused, refuseWith, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
-import type { Answer, Call, Card, Transaction } from "../kit/index.ts";
+import { bearer, brandOf, currency, defineSimulator, hash, header, isAccepted, isSame, issuer, json, mask, refused } from "../kit/index.ts";
+import { refuseWith, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
+import type { Answer, Call, Card, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * Global Payments' GP-API: JSON under access tokens, a decline is a transaction with status 200, a repeated idempotency key is
@@ -85,6 +85,8 @@ export const simulator = defineSimulator<object, Details>({
       return refusal(409, "DUPLICATE_ACTION", "40039", `Idempotency Key seen before: id=${id}, status=${status}`).answer;
     },
   },
+  reference: "reference",
+  recorded: ["payment_method.entry_mode"],
   endpoints: {
     "POST /ucp/accesstoken": {
       isIdempotent: false,
@@ -269,18 +271,8 @@ function sell(call: GpCall): Answer {
     batch_id: no === null && !isHeld ? `BAT_${call.tools.digits(6)}` : "",
     action: actionOf(call, "AUTHORIZE", no === null ? "SUCCESS" : "DECLINED"),
   };
-  const ledger = { entry_mode: call.text("payment_method.entry_mode") };
-  call.transactions.add({
-    id,
-    reference,
-    kind: isHeld ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor: Number(amount),
-    currency: unit,
-    card: card.number,
-    details: { body },
-    ledger,
-  });
+  const kind = isHeld ? "authorization" : "charge";
+  call.take({ id, kind, no, amountMinor: Number(amount), currency: unit, card: card.number, details: { body } });
   return json(200, body);
 }
 

@@ -1,7 +1,7 @@
 import { createPublicKey, createVerify } from "node:crypto";
 import { basicUser, bearer, brandOf, defineSimulator, header, isAccepted, issuer, json, mask, matching, oneOf } from "../kit/index.ts";
-import { READERS, Refusal, refused, refuseWith, rules, table, textOf, uuid } from "../kit/index.ts";
-import type { Answer, Call, Fields, Transaction } from "../kit/index.ts";
+import { READERS, refused, refuseWith, rules, table, textOf, uuid } from "../kit/index.ts";
+import type { Answer, Call, Fields, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * J.P. Morgan Online Payments API v2: JSON under OAuth access tokens that a signed assertion asks for. Approvals and declines
@@ -92,6 +92,7 @@ export const simulator = defineSimulator<State, Details, Profile>({
     if (uuid.check(header({ headers }, "request-id")) !== null) throw invalid("request-id");
     return account;
   },
+  reference: "merchantOrderNumber",
   endpoints: {
     "POST /adfs/oauth2/token": { body: "form", rules: ASSERTION, authenticate: () => "clients", run: assertedToken },
     "POST /am/oauth2/alpha/access_token": { body: "form", rules: GRANT, authenticate: () => "clients", run: mockToken },
@@ -228,16 +229,9 @@ function pay(call: JpmCall): Answer {
     currency: call.text("currency"),
     ...(no === null && { remainingRefundableAmount: isHeld ? 0 : amount }),
   };
-  call.transactions.add({
-    id: body.transactionId,
-    reference: call.maybe("merchantOrderNumber"),
-    kind: isHeld ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor: amount,
-    currency: call.text("currency"),
-    card: number,
-    details: { requestId, resource: "payments", body },
-  });
+  const [kind, id] = [isHeld ? "authorization" : "charge", body.transactionId] as const;
+  const details: Details = { requestId, resource: "payments", body };
+  call.take({ id, kind, no, amountMinor: amount, currency: call.text("currency"), card: number, details });
   return json(200, body);
 }
 
@@ -259,14 +253,9 @@ function verify(call: JpmCall): Answer {
     ...(no === null && wantsProfile && { accountHolder: { consumerProfileInfo: profile } }),
   };
   if (no === null && wantsProfile) call.vault.keep(profile.consumerProfileId, { number, methodId: profile.paymentMethodId });
-  call.transactions.add({
-    id: body.transactionId,
-    reference: call.maybe("accountHolder.referenceId") ?? requestId,
-    kind: "token",
-    isApproved: no === null,
-    card: number,
-    details: { requestId, resource: "verifications", body },
-  });
+  const reference = call.maybe("accountHolder.referenceId") ?? requestId;
+  const details: Details = { requestId, resource: "verifications", body };
+  call.take({ id: body.transactionId, reference, kind: "token", no, card: number, details });
   return json(200, body);
 }
 

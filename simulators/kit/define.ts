@@ -10,7 +10,7 @@ import type { FieldFault, Rules } from "./rules.ts";
 import { ConnectionReset, Refusal } from "./simulator.ts";
 import type { Answer, SimulatorAnswer, SimulatorFactory, SimulatorRequest, SimulatorTools } from "./simulator.ts";
 import { Transactions } from "./transactions.ts";
-import type { Transaction } from "./transactions.ts";
+import type { Added, Transaction } from "./transactions.ts";
 import { Vault } from "./vault.ts";
 import type { Kept } from "./vault.ts";
 
@@ -30,6 +30,10 @@ export interface Definition<State extends object, Details extends object, Stored
   /** Headers that the vendor checks, in lower case. */
   headers?: Rules;
   endpoints: Readonly<Record<string, Endpoint<State, Details, Stored>>>;
+  /** The field of a payment that holds our reference. */
+  reference?: string;
+  /** Fields that tell how a payment was meant: the ledger keeps them under the last part of their names. */
+  recorded?: readonly string[];
   /** What each account has besides its transactions and its stored cards. */
   state?(): State;
   idempotency?: Idempotency;
@@ -105,7 +109,10 @@ export class Call<State extends object, Details extends object, Stored extends {
   /** Set by `decide`. */
   isLost = false;
 
-  constructor(request: Incoming, accountName: string, { state, transactions, vault }: Account<State, Details, Stored>) {
+  readonly #facts: Facts;
+
+  constructor(request: Incoming, accountName: string, { state, transactions, vault }: Account<State, Details, Stored>, facts: Facts) {
+    this.#facts = facts;
     this.request = request;
     this.accountName = accountName;
     this.state = state;
@@ -179,6 +186,14 @@ export class Call<State extends object, Details extends object, Stored extends {
     return issuer(outcome ?? number);
   }
 
+  /** A payment, approved unless the issuer said `no` to it: with our reference, and with those of its fields that the ledger keeps. */
+  take({ no = null, isApproved = no === null, reference, ledger, ...taken }: Taken<Details>): Transaction<Details> {
+    const names = this.#facts.recorded ?? [];
+    const fields = Object.fromEntries(names.map((name) => [name.slice(name.lastIndexOf(".") + 1), this.maybe(name) ?? null]));
+    const ours = reference === undefined ? this.maybe(this.#facts.reference ?? "") : reference;
+    return this.transactions.add({ ...taken, isApproved, reference: ours, ledger: { ...fields, ...ledger } });
+  }
+
   /** Whether a number is within the bounds `name[gt]`, `name[gte]`, `name[lt]` and `name[lte]`, or as `nameOf` spells them, where sent. */
   isWithin(name: string, value: number, nameOf = (bound: string) => `${name}[${bound}]`): boolean {
     const [gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity] = ["gt", "gte", "lt", "lte"].map((bound) =>
@@ -226,6 +241,10 @@ export class Call<State extends object, Details extends object, Stored extends {
   }
 }
 
+type Facts = { readonly reference?: string; readonly recorded?: readonly string[] };
+/** What was asked of the issuer; `no`: its words, null for yes. */
+type Taken<Details> = Omit<Added<Details>, "isApproved"> & { no?: unknown; isApproved?: boolean };
+
 interface Account<State extends object, Details extends object, Stored extends { number: string }> {
   state: State;
   transactions: Transactions<Details>;
@@ -267,7 +286,7 @@ export function defineSimulator<State extends object = object, Details extends o
         account = { state: definition.state?.() ?? ({} as State), transactions: new Transactions(tools), vault: new Vault(tools) };
         accounts.set(accountName, account);
       }
-      return new Call(request, accountName, account);
+      return new Call(request, accountName, account, definition);
     };
 
     const answer = async (request: Incoming): Promise<Answer> => {

@@ -215,18 +215,10 @@ function pay(call: MonerisCall, transType: string): Answer {
     CvdResultCode: !isTold ? "null" : no?.[0] === "487" ? "1N" : "1M",
     IssuerId: no === null && call.has(`request.${type}.cof_info.issuer_id`) ? call.tools.digits(15) : "null",
   };
-  call.transactions.add({
-    id: receipt["TransID"] ?? "",
-    reference: orderId,
-    // A verification stores nothing and holds no amount.
-    kind: type === "preauth" || type === "card_verification" ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor,
-    currency: unitOf(call),
-    card: card.number,
-    details: { type, receipt },
-    ledger: { type, crypt_type: value("crypt_type") },
-  });
+  // A verification stores nothing and holds no amount.
+  const kind = type === "preauth" || type === "card_verification" ? "authorization" : "charge";
+  const taken = { id: receipt["TransID"] ?? "", reference: orderId, amountMinor, currency: unitOf(call), card: card.number };
+  call.take({ ...taken, kind, no, details: { type, receipt }, ledger: { type, crypt_type: value("crypt_type") } });
   return answer(receipt);
 }
 

@@ -58,6 +58,7 @@ export const simulator = defineSimulator<object, Details>({
     if (fields.get("customer_vault") === "delete_customer") return "delete_customer";
     return type === "" && fields.get("customer_vault") === "add_customer" ? "add_customer" : "pay";
   },
+  recorded: ["industry"],
   endpoints: {
     "POST /api/transact.php pay": { rules: PAYMENT, run: pay },
     "POST /api/transact.php capture": { rules: FOLLOWING, run: (call) => follow(call, "capture") },
@@ -113,24 +114,18 @@ function pay(call: NmiCall): Answer {
   const id = tools.digits(10);
   const vaultId = no === null && isStored ? vaultIdOf(call) : undefined;
   if (vaultId !== undefined) call.vault.keep(vaultId, card, vaultId);
-  const unit = call.maybe("currency") ?? "USD";
-  const transaction = call.transactions.add({
-    id,
-    reference: call.maybe("orderid") ?? id,
-    isApproved: no === null,
-    kind: type === "sale" ? "charge" : type === "auth" ? "authorization" : "token",
-    amountMinor: minorOf(amount, unit),
-    currency: unit,
-    card: card.number,
-    details: {
-      type,
-      authCode: no === null && type !== "validate" ? tools.digits(6) : "",
-      avs: avsOf(call),
-      cvv: call.has("cvv") ? (call.text("cvv") === "999" ? "M" : "N") : "",
-      actions: [{ type, amount, isSuccess: no === null, text: words, code, at: tools.now() }],
-    },
-    ledger: { industry: call.maybe("industry") ?? null, ...(vaultId !== undefined && { customer_vault_id: vaultId }) },
-  });
+  const currency = call.maybe("currency") ?? "USD";
+  const kind = type === "sale" ? "charge" : type === "auth" ? "authorization" : "token";
+  const details = {
+    type,
+    authCode: no === null && type !== "validate" ? tools.digits(6) : "",
+    avs: avsOf(call),
+    cvv: call.has("cvv") ? (call.text("cvv") === "999" ? "M" : "N") : "",
+    actions: [{ type, amount, isSuccess: no === null, text: words, code, at: tools.now() }],
+  };
+  const reference = call.maybe("orderid") ?? id;
+  const taken = { id, reference, kind, no, amountMinor: minorOf(amount, currency), currency, card: card.number } as const;
+  const transaction = call.take({ ...taken, details, ledger: { customer_vault_id: vaultId ?? null } });
   const response = no === null ? "1" : code.startsWith("4") ? "3" : "2";
   return form([response, words, code], type, { orderid: call.text("orderid"), transaction, vaultId });
 }

@@ -109,6 +109,8 @@ export const simulator = defineSimulator<State, Details>({
       throw refusal("INVALID", "4000", "The VendorName is invalid or the account is not active.");
     return vendor;
   },
+  reference: "VendorTxCode",
+  recorded: ["AccountType", "TxType"],
   endpoints: {
     [`POST ${PATH}vspdirect-register.vsp`]: { rules: REGISTER, run: register },
     ...Object.fromEntries([
@@ -256,17 +258,8 @@ function take(
     status,
     authorisedMinor: 0,
   };
-  call.transactions.add({
-    id,
-    reference: call.text("VendorTxCode"),
-    kind: type === "AUTHENTICATE" ? "token" : type === "DEFERRED" ? "authorization" : "charge",
-    isApproved: rejected === null,
-    amountMinor,
-    currency: unit,
-    card: number,
-    details,
-    ledger: { account_type: details.accountType, type },
-  });
+  const kind = type === "AUTHENTICATE" ? "token" : type === "DEFERRED" ? "authorization" : "charge";
+  call.take({ id, kind, no: rejected, amountMinor, currency: unit, card: number, details });
   const token = rejected === null && call.text("CreateToken") === "1" ? newGuid(call) : undefined;
   if (token !== undefined) call.vault.keep(token, card);
   return lines({

@@ -72,6 +72,7 @@ export const simulator = defineSimulator<object, Details>({
     keepsRefusals: true,
     replay: (first) => ({ ...first, body: `${first.body as string}&DUPLICATE=1` }),
   },
+  reference: "CUSTREF",
   endpoints: {
     "POST / S": { rules: PAYMENT, run: pay },
     "POST / A": { rules: PAYMENT, run: pay },
@@ -185,16 +186,9 @@ function pay(call: PayflowCall): Answer {
     ...(call.text("VERBOSITY") === "HIGH" && { ...processor, ...card }),
   };
   const currency = call.maybe("CURRENCY") ?? "USD";
-  transactions.add({
-    id: PNREF,
-    reference: call.maybe("CUSTREF"),
-    kind: isCheck ? "token" : type === "S" && !isHeld ? "charge" : "authorization",
-    isApproved: no === null || isHeld,
-    amountMinor: minorOf(AMT, currency),
-    currency,
-    card: number,
-    details: detailsOf(call, members, { orderId, expiry: month + year, isHeld }),
-  });
+  const kind = isCheck ? "token" : type === "S" && !isHeld ? "charge" : "authorization";
+  const details = detailsOf(call, members, { orderId, expiry: month + year, isHeld });
+  call.take({ id: PNREF, kind, isApproved: no === null || isHeld, amountMinor: minorOf(AMT, currency), currency, card: number, details });
   return nameValue(members);
 }
 

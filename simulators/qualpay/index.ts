@@ -78,6 +78,8 @@ const PAGE = rules`count wholeText 1-100, page wholeText 0-999999, order_on 64, 
 export const simulator = defineSimulator<object, Details, Stored>({
   body: "json",
   authenticate,
+  reference: "merch_ref_num",
+  recorded: ["moto_ecomm_ind", "purchase_id"],
   endpoints: {
     "POST /pg/sale": { rules: PAYMENT, run: pay },
     "POST /pg/auth": { rules: PAYMENT, run: pay },
@@ -177,18 +179,9 @@ function pay(call: QualpayCall): Answer {
   if (twin !== undefined) return json(402, { rcode: "094", rmsg: "Duplicate transaction", pg_id: call.tools.id("", 32) });
   const no = decide(call, card);
   const kept = no === null && call.text("tokenize") === "true" ? keep(call, card) : undefined;
-  const [pg_id, purchase_id] = [call.tools.id("", 32), call.text("purchase_id")];
-  call.transactions.add({
-    id: pg_id,
-    reference: call.maybe("merch_ref_num"),
-    kind: isSale ? "charge" : "authorization",
-    isApproved: no === null,
-    amountMinor,
-    currency,
-    card: card.number,
-    details: { pg_id, request_type: isSale ? "sale" : "auth", purchase_id, rcode: no?.[0] ?? "000" },
-    ledger: { moto_ecomm_ind: call.maybe("moto_ecomm_ind") ?? "7", purchase_id },
-  });
+  const pg_id = call.tools.id("", 32);
+  const details = { pg_id, request_type: isSale ? "sale" : "auth", purchase_id: call.text("purchase_id"), rcode: no?.[0] ?? "000" };
+  call.take({ id: pg_id, kind: isSale ? "charge" : "authorization", no, amountMinor, currency, card: card.number, details });
   return said(call, pg_id, no, "Approved", { card_id: kept?.id });
 }
 

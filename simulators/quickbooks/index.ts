@@ -1,6 +1,6 @@
 import { amountText, basicUser, bearer, brandNames, byState, defineSimulator, header, isAccepted, isoSeconds } from "../kit/index.ts";
-import { issuer, json, majorOf, mask, minorOf, oneOf, Refusal, refused, refuseWith, rules } from "../kit/index.ts";
-import type { Answer, Call, Kept, Transaction } from "../kit/index.ts";
+import { issuer, json, majorOf, mask, minorOf, oneOf, refused, refuseWith, rules } from "../kit/index.ts";
+import type { Answer, Call, Kept, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * QuickBooks Payments: charges and stored cards in JSON under OAuth 2.0 tokens, with the token endpoint of Intuit's other host
@@ -78,6 +78,7 @@ export const simulator = defineSimulator<object, Details, Card>({
     mismatch: () => refusal("PMT-4000", "invalid_request", "Request-Id was used for another request.", "Request-Id"),
   },
   responseHeaders: ({ tools }) => ({ intuit_tid: tools.id("1-", 30) }),
+  recorded: ["context.isEcommerce", "cardOnFile"],
   endpoints: {
     "POST /oauth2/v1/tokens/bearer": {
       body: "form",
@@ -176,21 +177,13 @@ function charge(call: QuickbooksCall): Answer {
   if (amountMinor <= 0) refuse("amount is invalid.", "amount");
   const card = chosen(call);
   const no = byHolder(card.name) ?? call.decide(ISSUER, card.number);
-  const [isCharge, isEcommerce] = [call.text("capture") !== "false", call.text("context.isEcommerce") === "true"];
   const id = tools.id("E", 11).toUpperCase();
   // A fault of the system and a wrong field leave no charge behind.
   if (no?.[0] === "PMT-6000" || no?.[0] === "PMT-4000") throw refusal(...no);
-  const transaction = call.transactions.add({
-    id,
-    reference: header(call.request, "request-id"),
-    kind: isCharge ? "charge" : "authorization",
-    isApproved: no === null,
-    amountMinor,
-    currency: "USD",
-    card: card.number,
-    details: { card, code: no === null ? tools.digits(6) : "", isEcommerce },
-    ledger: { is_ecommerce: isEcommerce, card_on_file: call.maybe("cardOnFile") ?? null },
-  });
+  const details = { card, code: no === null ? tools.digits(6) : "", isEcommerce: call.text("context.isEcommerce") === "true" };
+  const reference = header(call.request, "request-id");
+  const kind = call.text("capture") === "false" ? "authorization" : "charge";
+  const transaction = call.take({ id, reference, kind, no, amountMinor, currency: "USD", card: card.number, details });
   const hasCode = call.has("card.cvc");
   return no === null || no[0] === "DECLINED" ? json(201, shown(transaction, hasCode)) : refusal(...no).answer;
 }

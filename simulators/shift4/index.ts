@@ -1,6 +1,6 @@
-import { basicUser, brandNames, defineSimulator, header, issuer, json, matching, pageBetween, Refusal, refused } from "../kit/index.ts";
-import { refuseWith, rules, unixSeconds } from "../kit/index.ts";
-import type { Answer, Call, Fields, Kept, Transaction } from "../kit/index.ts";
+import { basicUser, brandNames, defineSimulator, header, issuer, json, matching, pageBetween, refused, refuseWith } from "../kit/index.ts";
+import { rules, unixSeconds } from "../kit/index.ts";
+import type { Answer, Call, Fields, Kept, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * Shift4's API of dev.shift4.com: JSON under HTTP Basic, a decline is status 402 with the id of the failed charge. Storing a card
@@ -114,6 +114,8 @@ export const simulator = defineSimulator<State, Details, Card>({
     running: () => refusal("A request with this idempotent key is being processed.", 409),
     keepsRefusals: true,
   },
+  reference: "metadata.sessionId",
+  recorded: ["type", "merchantAccountId"],
   endpoints: {
     "POST /charges": { rules: CHARGE, run: charge },
     "GET /charges": { rules: LIST, run: list },
@@ -236,7 +238,7 @@ function avsOf(call: Shift4Call): string {
 }
 
 function charge(call: Shift4Call): Answer {
-  const { tools, transactions } = call;
+  const { tools } = call;
   const [amountMinor, unit, isHeld] = [call.number("amount"), call.text("currency"), call.text("captured") === "false"];
   if (amountMinor > LARGEST) throw refusal("amount is too high", 400, "amount_too_high");
   if (amountMinor === 0 && !isHeld) throw refusal("amount is too low", 400, "amount_too_low");
@@ -254,17 +256,8 @@ function charge(call: Shift4Call): Answer {
     clientObjectId: tools.id("client_char_"),
     merchantAccountId: call.maybe("merchantAccountId") ?? "ma_2kqjYZmhRXgMRPqxuKnGPmEj",
   };
-  const made = transactions.add({
-    id,
-    reference: call.maybe("metadata.sessionId") ?? null,
-    kind: isHeld ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor,
-    currency: unit,
-    card: card.number,
-    details: { no, members, refunds: [] },
-    ledger: { type: call.maybe("type") ?? "customer_initiated", merchantAccountId: call.maybe("merchantAccountId") ?? null },
-  });
+  const kind = isHeld ? "authorization" : "charge";
+  const made = call.take({ id, kind, no, amountMinor, currency: unit, card: card.number, details: { no, members, refunds: [] } });
   if (no === null) return json(200, shown(made));
   const [code, issuerDeclineCode] = no;
   return json(402, { error: { type: "card_error", code, message: MESSAGES[code], chargeId: id, issuerDeclineCode } });

@@ -109,6 +109,8 @@ export const simulator = defineSimulator<object, Details>({
     if (isSeveral) throw refusal("60018", "BADREQUEST");
     return user;
   },
+  reference: `${IN}.orderreference`,
+  recorded: ["sitereference", "accounttypedescription", "credentialsonfile"].map((name) => `${IN}.${name}`),
   endpoints: {
     "POST /json/ AUTH": { rules: enveloped(PAYMENT), run: (call) => pay(call, "AUTH") },
     "POST /json/ ACCOUNTCHECK": { rules: enveloped(PAYMENT), run: (call) => pay(call, "ACCOUNTCHECK") },
@@ -173,7 +175,7 @@ const FIXED = Object.fromEntries(
 );
 
 function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
-  const { tools, transactions } = call;
+  const { tools } = call;
   const [site, account, baseamount] = [told(call, "sitereference"), told(call, "accounttypedescription"), told(call, "baseamount")];
   if (!isAccepted(site)) throw refusal("30001", "sitereference");
   if (ONLY.some(([name, only]) => name.test(site) && only !== account)) throw refusal("60028", "accounttypedescription");
@@ -214,16 +216,10 @@ function pay(call: TrustCall, type: "AUTH" | "ACCOUNTCHECK"): Answer {
     ...checks,
   };
   const isApproved = no === null && !(type === "ACCOUNTCHECK" && checks.securityresponsesecuritycode === "4");
-  transactions.add({
-    id: reference,
-    reference: told(call, "orderreference") || null,
-    kind: type === "ACCOUNTCHECK" ? "token" : settlestatus === "2" ? "authorization" : "charge",
-    isApproved,
-    ...(type === "AUTH" && { amountMinor: Number(baseamount), currency: told(call, "currencyiso3a") }),
-    card: number,
-    details: { site, isStored: isApproved && told(call, "credentialsonfile") === "1", settlestatus, members, refunds: [] },
-    ledger: { site, accounttype: account, credentialsonfile: told(call, "credentialsonfile") },
-  });
+  const kind = type === "ACCOUNTCHECK" ? "token" : settlestatus === "2" ? "authorization" : "charge";
+  const amount = type === "AUTH" ? { amountMinor: Number(baseamount), currency: told(call, "currencyiso3a") } : {};
+  const isStored = isApproved && told(call, "credentialsonfile") === "1";
+  call.take({ id: reference, kind, isApproved, ...amount, card: number, details: { site, isStored, settlestatus, members, refunds: [] } });
   return envelope(members);
 }
 

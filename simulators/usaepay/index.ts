@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { basic, brandNames, byState, country2, country3, defineSimulator, hash, isAccepted, isCardNumber } from "../kit/index.ts";
-import { isExpired, isSame, issuer, json, majorOf, mask, matching, minorOf, Refusal, refused, rule, rules } from "../kit/index.ts";
-import { spacedTime, table, textOf } from "../kit/index.ts";
-import type { Answer, Call, Endpoint, Incoming, Kept, Transaction } from "../kit/index.ts";
+import { isExpired, isSame, issuer, json, majorOf, mask, matching, minorOf, refused, rule, rules, spacedTime } from "../kit/index.ts";
+import { table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, Incoming, Kept, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * USAePay REST API v2: JSON, the body's `command` says what is wanted; approvals, declines and most errors have status 200.
@@ -202,16 +202,8 @@ async function pay(call: UsaepayCall): Promise<Answer> {
   };
   const details = { key, orderid, invoice, body, expiration: card.expiration };
   const kind = isSale ? "charge" : amountMinor === 0 && saved ? "token" : "authorization";
-  transactions.add({
-    id: refnum,
-    reference: orderid || invoice || null,
-    kind,
-    isApproved: no === null,
-    amountMinor: taken,
-    currency: "USD",
-    card: card.number,
-    details,
-  });
+  const reference = orderid || invoice || null;
+  call.take({ id: refnum, reference, kind, no, amountMinor: taken, currency: "USD", card: card.number, details });
   return json(200, body);
 }
 

@@ -1,6 +1,6 @@
 import { basicUser, brandOf, defineSimulator, header, isAccepted, isCardNumber, isExpired, isoSeconds, json } from "../kit/index.ts";
-import { Refusal, refused, refuseWith } from "../kit/index.ts";
-import type { Answer, FieldFault, Fields, Incoming } from "../kit/index.ts";
+import { refused, refuseWith } from "../kit/index.ts";
+import type { Answer, FieldFault, Fields, Incoming, Refusal } from "../kit/index.ts";
 import { events, query, queryOne } from "./look-ups.ts";
 import { AVS_RISKS, byHolder, CVC_RISKS, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
 import type { Card, Details, Payment, State, Token, WorldpayCall } from "./outcomes.ts";
@@ -38,6 +38,8 @@ export const simulator = defineSimulator<State, Details, Token>({
     checkHeaders(request);
     return user;
   },
+  reference: "transactionReference",
+  recorded: ["channel", "merchant.entity"],
   endpoints: {
     "POST /api/payments": { rules: PAYMENT, run: pay },
     "GET /api/payments/:linkData": {
@@ -119,7 +121,7 @@ function cardOf(call: WorldpayCall): Card {
 }
 
 function pay(call: WorldpayCall): Answer {
-  const { tools, transactions, state } = call;
+  const { tools, state } = call;
   const entity = call.text("merchant.entity");
   if (!isAccepted(entity)) throw refusal(400, "entityIsNotConfigured", "The entity is not configured.");
   const card = cardOf(call);
@@ -144,17 +146,9 @@ function pay(call: WorldpayCall): Answer {
   const captured = isAuto && !isCancelled;
   const linkData = `${tools.id("eyJrIjoi", 24)}/1=`;
   const event = !isApproved ? "authorizationRefused" : captured ? "settlementRequestSubmitted" : "authorizationSucceeded";
-  const payment = transactions.add({
-    id: tools.id("pay", 24),
-    reference,
-    kind: amountMinor === 0 ? "token" : captured ? "charge" : "authorization",
-    isApproved,
-    amountMinor,
-    currency: unit,
-    card: card.number,
-    details: { lastEvent: event, linkData, refusal: declined },
-    ledger: { channel: call.maybe("channel") ?? "ecom", entity },
-  });
+  const kind = amountMinor === 0 ? "token" : captured ? "charge" : "authorization";
+  const details = { lastEvent: event, linkData, refusal: declined };
+  const payment = call.take({ id: tools.id("pay", 24), kind, isApproved, amountMinor, currency: unit, card: card.number, details });
   state.links.set(linkData, payment.id);
   if (isFraud) return json(201, { outcome: "fraudHighRisk", transactionReference: reference, score: 96, reason: ["velocity"] });
   if (isApproved && isCancelled) cancel(call, payment);
