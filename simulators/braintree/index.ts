@@ -1,6 +1,6 @@
-import { amountText, basicUser, brandOf, defineSimulator, header, issuer, json, Refusal, refused, rules, table } from "../kit/index.ts";
-import { textOf } from "../kit/index.ts";
-import type { Answer, Call, CardFault, Incoming, Kept, Rules, Transaction } from "../kit/index.ts";
+import { amountText, basicUser, brandOf, cardFaults, defineSimulator, header, issuer, json, Refusal, refused } from "../kit/index.ts";
+import { rules, table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Incoming, Kept, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Braintree's GraphQL API: one address, status 200 for whatever the engine says, declines without errors, errors by class. A card becomes
@@ -175,11 +175,10 @@ const shownCard = (number: string) => ({
 });
 
 /** What a validation has against a card: the field, the code and the words. */
-const CARD_FAULTS: Readonly<Record<CardFault, readonly [name: string, code: string, words: string]>> = {
-  number: ["number", "81715", "Credit card number is invalid."],
-  expiry: ["expirationYear", "81709", "Expiration date is required to be in the future."],
-  code: ["cvv", "81707", "CVV must be 4 digits for American Express and 3 digits for other card types."],
-};
+const faultOf = cardFaults<readonly [name: string, code: string, words: string]>(`
+  number number|81715|Credit card number is invalid., expiry expirationYear|81709|Expiration date is required to be in the future.
+  code cvv|81707|CVV must be 4 digits for American Express and 3 digits for other card types.
+`);
 
 function tokenize(call: BraintreeCall): Answer {
   const path = `${INPUT}.creditCard`;
@@ -187,7 +186,7 @@ function tokenize(call: BraintreeCall): Answer {
   const places = { number: `${path}.number`, month: `${path}.expirationMonth`, year: `${path}.expirationYear`, code: `${path}.cvv` };
   if (field(call, "options.validate") === "true")
     call.card(places, (fault) => {
-      const [name, code, words] = CARD_FAULTS[fault];
+      const [name, code, words] = faultOf(fault);
       return problem("VALIDATION", words, code, ["input", "creditCard", name]);
     });
   const id = call.tools.id("tokencc_bh_", 20);

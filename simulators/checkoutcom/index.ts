@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
-import { bearer, brandNames, brandOf, byState, decimalsOf, defineSimulator, digits, email, header, isAccepted } from "../kit/index.ts";
-import { issuer, json, matching, onlyIf, orNull, Refusal, refused, refuseWith, rule, rules, table, text, textOf } from "../kit/index.ts";
-import { whole } from "../kit/index.ts";
-import type { Answer, Call, CardFault, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
+import { bearer, brandNames, brandOf, byState, cardFaults, decimalsOf, defineSimulator, digits, email, header } from "../kit/index.ts";
+import { isAccepted, issuer, json, matching, onlyIf, orNull, Refusal, refused, refuseWith, rule, rules, table } from "../kit/index.ts";
+import { text, textOf, whole } from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * Checkout.com's Unified Payments API: JSON under a bearer key, payments and declines alike are status 201, mistakes 422 with a list of
@@ -144,15 +144,13 @@ function missing(): never {
 /** The card typed below `path`, with what its form alone has against it. */
 function typedCard(call: CheckoutCall, path: "source." | ""): Source {
   const places = { number: `${path}number`, month: `${path}expiry_month`, year: `${path}expiry_year`, code: `${path}cvv` };
-  const { number, month, year } = call.card(places, (fault) => invalid(...CARD_FAULTS[fault]));
+  const { number, month, year } = call.card(places, (fault) => invalid(...faultOf(fault)));
   return { number, expiry: { expiry_month: Number(month), expiry_year: Number(year) }, paymentId: null };
 }
 
-const CARD_FAULTS: Readonly<Record<CardFault, readonly [code: string, type?: string]>> = {
-  number: ["card_number_invalid"],
-  expiry: ["card_expired", "processing_error"],
-  code: ["cvv_invalid"],
-};
+const faultOf = cardFaults<readonly [code: string, type?: string]>(
+  "number card_number_invalid, expiry card_expired|processing_error, code cvv_invalid",
+);
 
 function avsOf(call: CheckoutCall): string {
   const [line, zip] = [call.text("source.billing_address.address_line1"), call.text("source.billing_address.zip")];

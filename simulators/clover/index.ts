@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
-import { bearer, brandOf, checkCredential, defineSimulator, forbiddenIf, hash, header, issuer, json, pageBetween } from "../kit/index.ts";
-import { refused, refuseWith, rules, table, text } from "../kit/index.ts";
-import type { Answer, Call, Card, CardFault, Fields, Incoming, Refusal, Rules, Transaction } from "../kit/index.ts";
+import { bearer, brandOf, cardFaults, checkCredential, defineSimulator, forbiddenIf, hash, header, issuer, json } from "../kit/index.ts";
+import { pageBetween, refused, refuseWith, rules, table, text } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Incoming, Refusal, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Clover's Ecommerce API: the tokenization host and the payment host behind one address, each with its own key. A card becomes a
@@ -134,16 +134,15 @@ const cardMembers = ({ number, month, year, zip }: Source) => ({
   address_zip: zip,
 });
 
-const CARD_FAULTS: Readonly<Record<CardFault, readonly [code: string, message: string]>> = {
-  number: ["invalid_number", "The card number is not valid."],
-  expiry: ["expired_card", "The card has expired."],
-  code: ["invalid_cvc", "The card's security code is invalid."],
-};
+const faultOf = cardFaults<readonly [code: string, message: string]>(`
+  number invalid_number|The card number is not valid., expiry expired_card|The card has expired.
+  code invalid_cvc|The card's security code is invalid.
+`);
 
 /** The card's form alone is looked at. The two keys are of one merchant, so that a token belongs to no key. */
 function newToken(call: CloverCall): Answer {
   const places = { number: "card.number", month: "card.exp_month", year: "card.exp_year", code: "card.cvv" };
-  const { number, month, year } = call.card(places, (fault) => refusal(400, ...CARD_FAULTS[fault]));
+  const { number, month, year } = call.card(places, (fault) => refusal(400, ...faultOf(fault)));
   const token = call.tools.id("clv_1TST");
   const card: Source = { token, number, month: month.padStart(2, "0"), year: year.padStart(4, "20"), zip: call.maybe("card.address_zip") };
   call.request.shared.set(token, card);

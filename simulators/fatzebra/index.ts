@@ -1,5 +1,5 @@
 import { basicUser, brandNames, coded, decimalsOf, defineSimulator, issuer, json, mask, matching, refused } from "../kit/index.ts";
-import { refuseWith, rules, textOf } from "../kit/index.ts";
+import { refuseWith, rules, textOf, wordsBy } from "../kit/index.ts";
 import type { Answer, Call, Card, Fields, Refusal, Transaction } from "../kit/index.ts";
 
 /**
@@ -34,19 +34,13 @@ type ZebraCall = Call<State, Details, Stored>;
 type Purchase = Transaction<Details>;
 
 /** The field as the vendor names it in its sentences; missing and wrong where they differ. */
-type Words = readonly [missing: string, wrong: string];
-const SENTENCES: ReadonlyMap<string, Words> = new Map(
-  Object.entries({
-    amount: ["Amount can't be blank", "Amount is invalid"],
-    reference: ["Reference can't be blank", "Reference is invalid"],
-    card_holder: ["Card Holder is required", "Card Holder is invalid"],
-    card_number: ["Card Number is required", "Card number is invalid"],
-    card_expiry: ["Expiry date can't be blank", "Expiry date is invalid"],
-    cvv: ["CVV is required", "CVV is invalid"],
-    customer_ip: ["Customer ip can't be blank", "Customer ip is invalid"],
-    transaction_id: ["Invalid credit card for unmatched refund", "Transaction is invalid"],
-  } satisfies Record<string, Words>),
-);
+const sentencesOf = wordsBy<readonly [missing: string, wrong: string]>(`
+  amount Amount can't be blank|Amount is invalid, reference Reference can't be blank|Reference is invalid
+  card_holder Card Holder is required|Card Holder is invalid, card_number Card Number is required|Card number is invalid
+  card_expiry Expiry date can't be blank|Expiry date is invalid, cvv CVV is required|CVV is invalid
+  customer_ip Customer ip can't be blank|Customer ip is invalid
+  transaction_id Invalid credit card for unmatched refund|Transaction is invalid
+`);
 /** Fields whose refusal is status 422 and not 400. */
 const OF_THE_CARD = new Set(["card_holder", "card_number", "card_expiry", "cvv", "card_token"]);
 
@@ -93,7 +87,7 @@ export const simulator = defineSimulator<State, Details, Stored>({
     malformed: () => refusal("The request body is not valid JSON", 400),
     path: (_request, isKnown) => refusal(isKnown ? "Method not allowed" : "Not Found", isKnown ? 405 : 404),
     field({ field, kind, code, words }, { fields }) {
-      const [missing, wrong] = (kind !== "unknown" && SENTENCES.get(field)) || [`${field} ${words}`, `${field} ${words}`];
+      const [missing, wrong] = (kind !== "unknown" && sentencesOf(field)) || [`${field} ${words}`, `${field} ${words}`];
       if (field === "currency") return badCurrency(textOf(fields, field));
       return refusal(code ?? (kind === "missing" ? missing : wrong), OF_THE_CARD.has(field) ? 422 : 400);
     },

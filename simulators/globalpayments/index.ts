@@ -1,5 +1,5 @@
-import { bearer, brandOf, currency, defineSimulator, hash, header, isAccepted, isSame, issuer, json, mask, refused } from "../kit/index.ts";
-import { refuseWith, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
+import { bearer, brandOf, cardFaults, currency, defineSimulator, hash, header, isAccepted, isSame, issuer, json } from "../kit/index.ts";
+import { mask, refused, refuseWith, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
 import type { Answer, Call, Card, Refusal, Transaction } from "../kit/index.ts";
 
 /**
@@ -165,7 +165,7 @@ function checkAccount(call: GpCall, [name, prefix]: (typeof ACCOUNTS)[keyof type
   if ((givenName ?? name) !== name || (givenId ?? id) !== id) throw unpermitted();
 }
 
-const CARD_FAULTS = { number: ["number"], expiry: ["expiry_year"], code: ["cvv", "40085"] } as const;
+const faultOf = cardFaults<readonly [name: string, code?: string]>("number number, expiry expiry_year, code cvv|40085");
 
 /** The card below `path`, or the stored one that is named. */
 function cardIn(call: GpCall, path: string): Card {
@@ -178,7 +178,7 @@ function cardIn(call: GpCall, path: string): Card {
   }
   if (call.text(number) === "") throw missing("number");
   const card = call.card({ number, month: `${path}.expiry_month`, year: `${path}.expiry_year`, code }, (fault) => {
-    const [name, error] = CARD_FAULTS[fault] as readonly [string, string?];
+    const [name, error] = faultOf(fault);
     return invalid(`card.${name}`, error);
   });
   const isTold = call.has(`${path}.cvv_indicator`);

@@ -40,6 +40,23 @@ export function issuer<Words>(rows: string, make: (...words: string[]) => Words 
   return (trigger) => found.get(trigger) ?? null;
 }
 
+/** Words by keys, rows as a `table` has them: keys parted by `/`, words by `|`. */
+export function wordsBy<Words>(rows: string): (key: string) => Words | undefined {
+  const found = [...table(rows)].flatMap(([keys, words]) => keys.split("/").map((key) => [key, words.split("|") as Words] as const));
+  const byKey = new Map(found);
+  return (key) => byKey.get(key);
+}
+
+/** The words for each thing that the form alone can have against a card: `cardFaults("number 11, expiry 16, code 14")`. */
+export function cardFaults<Words>(rows: string): (fault: CardFault) => Words {
+  const wordsOf = wordsBy<Words>(rows);
+  return (fault) => {
+    const words = wordsOf(fault);
+    if (words === undefined) throw new Error(`"${rows}" has no words for ${fault}`);
+    return words;
+  };
+}
+
 /** A card; month and year as the request has them. */
 export interface Card {
   readonly number: string;

@@ -1,6 +1,6 @@
-import { brandOf, byState, defineSimulator, element, hash, htmlNotFound, isAccepted, isSame, issuer, majorOf } from "../kit/index.ts";
-import { matching, minorOf, pairs, parseXml, plain, Refusal, rules, state2, textOf, uuidOf } from "../kit/index.ts";
-import type { Answer, Call, Card, CardFault, Fields, Incoming, Rule, Rules, Transaction } from "../kit/index.ts";
+import { brandOf, byState, cardFaults, defineSimulator, element, hash, htmlNotFound, isAccepted, isSame, issuer } from "../kit/index.ts";
+import { majorOf, matching, minorOf, pairs, parseXml, plain, Refusal, rules, state2, textOf, uuidOf, wordsBy } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Incoming, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Opayo Direct, protocol 4.00: form in, `Name=Value` lines out, always status 200; and the Reporting API's getTransactionDetail.
@@ -184,28 +184,21 @@ function checksOf(call: OpayoCall, no: No | null): Record<string, string> {
   return { AVSCV2: summary, AddressResult: line, PostCodeResult: postcode, CV2Result: code };
 }
 
-const TYPES: Readonly<Record<string, readonly string[]>> = {
-  visa: ["VISA", "DELTA", "UKE"],
-  mastercard: ["MC", "MCDEBIT"],
-  amex: ["AMEX"],
-  diners: ["DC"],
-  discover: ["DC"],
-  jcb: ["JCB"],
-  maestro: ["MAESTRO"],
-};
+const typesOf = wordsBy<readonly string[]>(
+  "visa VISA|DELTA|UKE, mastercard MC|MCDEBIT, amex AMEX, diners/discover DC, jcb JCB, maestro MAESTRO",
+);
 
-const CARD_FAULTS: Readonly<Record<CardFault, readonly [code: string, words: string]>> = {
-  number: ["5011", "Your card number has failed our validity checks and appears to be incorrect. Please check and re-enter."],
-  expiry: ["5013", "The card has expired."],
-  code: ["5018", "The CV2 number is the wrong length."],
-};
+const faultOf = cardFaults<readonly [code: string, words: string]>(`
+  number 5011|Your card number has failed our validity checks and appears to be incorrect. Please check and re-enter.
+  expiry 5013|The card has expired., code 5018|The CV2 number is the wrong length.
+`);
 
 /** The card of the request or of a token, checked before the bank is asked. */
 function cardIn(call: OpayoCall): Card {
   if (call.has("Token")) return call.vault.get(call.text("Token")) ?? refuse("4050", "The Token does not exist.");
   const places = { number: "CardNumber", expiry: "ExpiryDate", code: "CV2" };
-  const card = call.card(places, (fault) => refusal("INVALID", ...CARD_FAULTS[fault]));
-  if (!TYPES[brandOf(card.number)]?.includes(call.text("CardType")))
+  const card = call.card(places, (fault) => refusal("INVALID", ...faultOf(fault)));
+  if (!typesOf(brandOf(card.number))?.includes(call.text("CardType")))
     refuse("4022", "The card type selected does not match the card number.");
   return card;
 }

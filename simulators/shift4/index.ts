@@ -1,5 +1,5 @@
 import { basicUser, brandNames, defineSimulator, header, issuer, json, matching, pageBetween, refused, refuseWith } from "../kit/index.ts";
-import { rules, unixSeconds } from "../kit/index.ts";
+import { rules, table, unixSeconds } from "../kit/index.ts";
 import type { Answer, Call, Fields, Kept, Refusal, Transaction } from "../kit/index.ts";
 
 /**
@@ -33,13 +33,10 @@ const ISSUER = issuer<No>(`
   4916018475814056 card_declined|05
 `);
 /** Cards that are refused for their form wherever they are sent, before any issuer is asked. */
-const MISSHAPEN: ReadonlyMap<string, CardError> = new Map([
-  ["4024007102349866", "invalid_number"],
-  ["4024007189368227", "invalid_cvc"],
-  ["4532873294814636", "invalid_expiry_month"],
-  ["4532582477951947", "invalid_expiry_year"],
-  ["4916487051294548", "expired_card"],
-]);
+const MISSHAPEN = table(`
+  4024007102349866 invalid_number, 4024007189368227 invalid_cvc, 4532873294814636 invalid_expiry_month
+  4532582477951947 invalid_expiry_year, 4916487051294548 expired_card
+`);
 const brandIn = brandNames(
   "visa Visa, mastercard MasterCard, maestro Maestro, amex American Express, discover Discover, jcb JCB, diners Diners Club",
   "Unknown",
@@ -152,7 +149,7 @@ function missing(name: string, id: string): never {
 /** The card as typed below `path`, with what its form alone can have against it. */
 function cardIn(call: Shift4Call, path: "card." | ""): Card {
   const misshapen = MISSHAPEN.get(call.text(`${path}number`));
-  if (misshapen !== undefined) throw cardError(misshapen);
+  if (misshapen !== undefined) throw cardError(misshapen as CardError);
   const places = { number: `${path}number`, month: `${path}expMonth`, year: `${path}expYear`, code: `${path}cvc` };
   const errors = { number: "invalid_number", expiry: "expired_card", code: "invalid_cvc" } as const;
   const { number, month, year: expYear } = call.card(places, (fault) => cardError(errors[fault]));

@@ -1,4 +1,4 @@
-import { basic, bearer, checkCredential, currency, defineSimulator, header, Refusal, refused, rules, wholeText } from "../kit/index.ts";
+import { basic, bearer, checkCredential, currency, defineSimulator, header, refused, rules, wholeText } from "../kit/index.ts";
 import type { Incoming, Rules } from "../kit/index.ts";
 import {
   cancel,
@@ -9,6 +9,7 @@ import {
   createSetupIntent,
   deleteCustomer,
   emptyAccount,
+  invalid,
   listOf,
   lookedAt,
   refund,
@@ -104,11 +105,6 @@ export const simulator = defineSimulator<Account>({
     "POST /v1/refunds": { rules: REFUND, run: refund },
   },
 });
-
-function invalid(message: string, code?: string, param?: string, status = 400): Refusal {
-  const error = { type: "invalid_request_error", message, ...(code && { code }), ...(param && { param }) };
-  return refused(code ?? error.type, status, { error });
-}
 
 /** Bearer key or Basic user, the version that this simulator speaks, and an account that the key may act for. */
 function authenticate(request: Incoming): string {

@@ -1,5 +1,5 @@
 import { basicUser, brandOf, byState, defineSimulator, digits, forbiddenIf, isAccepted, isCardNumber, issuer, json } from "../kit/index.ts";
-import { mask, matching, plain, Refusal, refuseWith, rule, rules, spacedTime, state2, table, text, textOf } from "../kit/index.ts";
+import { mask, matching, plain, Refusal, refuseWith, rule, rules, spacedTime, state2, table, text, textOf, wordsBy } from "../kit/index.ts";
 import type { Answer, Call, Fields, Rules, Transaction } from "../kit/index.ts";
 
 /**
@@ -38,11 +38,9 @@ const CODES = table("214 4, 2144 4, 333 1, 3333 1");
 const BRANDS = ["visa", "mastercard", "amex", "discover", "diners", "jcb", "maestro"];
 const typeOf = (number: string): string | undefined => BRANDS.find((brand) => brand === brandOf(number))?.toUpperCase();
 /** Payment types that a merchant may name for a brand. */
-const NAMES: Readonly<Record<string, readonly string[]>> = {
-  visa: ["VISA", "DELTA", "ELECTRON", "PURCHASING", "VPAY"],
-  mastercard: ["MASTERCARD", "MASTERCARDDEBIT", "PURCHASING"],
-};
-const PAYMENT_TYPES = [...BRANDS.map((brand) => brand.toUpperCase()), ...Object.values(NAMES).flat()].join("|");
+const NAMES = "visa VISA|DELTA|ELECTRON|PURCHASING|VPAY, mastercard MASTERCARD|MASTERCARDDEBIT|PURCHASING";
+const namesOf = wordsBy<readonly (string | undefined)[]>(NAMES);
+const PAYMENT_TYPES = [...BRANDS.map((brand) => brand.toUpperCase()), ...table(NAMES).values()].join("|");
 
 type Members = Readonly<Record<string, string>>;
 interface Details {
@@ -163,7 +161,7 @@ function cardIn(call: TrustCall, site: string): string {
   const places = { number: `${IN}.pan`, ...expiry, code: `${IN}.securitycode` };
   const { number } = call.card(places, (fault) => refusal("30000", fieldOf[fault]));
   const type = told(call, "paymenttypedescription");
-  if (type !== "" && !(NAMES[brandOf(number)] ?? [typeOf(number)]).includes(type)) throw refusal("31007", "paymenttypedescription");
+  if (type !== "" && !(namesOf(brandOf(number)) ?? [typeOf(number)]).includes(type)) throw refusal("31007", "paymenttypedescription");
   return number;
 }
 

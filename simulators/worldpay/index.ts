@@ -2,7 +2,7 @@ import { basicUser, brandOf, defineSimulator, header, isAccepted, isCardNumber, 
 import { refused, refuseWith } from "../kit/index.ts";
 import type { Answer, FieldFault, Fields, Incoming, Refusal } from "../kit/index.ts";
 import { events, query, queryOne } from "./look-ups.ts";
-import { AVS_RISKS, byHolder, CVC_RISKS, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
+import { avsRisks, byHolder, cvcRisk, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
 import type { Card, Details, Payment, State, Token, WorldpayCall } from "./outcomes.ts";
 import { EVENTS, INSTRUMENT, isSent, LARGEST, PART, PAYMENT, QUERY } from "./rules.ts";
 
@@ -183,9 +183,9 @@ type Risk = readonly [type: "cvc" | "avs", detail: "" | "address" | "postcode", 
 function risksOf(call: WorldpayCall): Risk[] {
   const postalCode = call.maybe(`${INSTRUMENT}.billingAddress.postalCode`);
   const isAddressed = isSent(call.fields, `${INSTRUMENT}.billingAddress`);
-  const [address, postcode] = isAddressed ? (AVS_RISKS.get(postalCode ?? "") ?? ["", ""]) : NO_ADDRESS;
+  const [address, postcode] = isAddressed ? (avsRisks(postalCode ?? "") ?? ["", ""]) : NO_ADDRESS;
   const all: Risk[] = [
-    ["cvc", "", CVC_RISKS.get(call.text(`${INSTRUMENT}.cvc`)) ?? ""],
+    ["cvc", "", cvcRisk(call.text(`${INSTRUMENT}.cvc`))],
     ["avs", "address", address],
     ["avs", "postcode", postcode],
   ];
