@@ -40,21 +40,23 @@ export function issuer<Words>(rows: string, make: (...words: string[]) => Words 
   return (trigger) => found.get(trigger) ?? null;
 }
 
-/** Words by keys, rows as a `table` has them: keys parted by `/`, words by `|`. */
-export function wordsBy<Words>(rows: string): (key: string) => Words | undefined {
-  const found = [...table(rows)].flatMap(([keys, words]) => keys.split("/").map((key) => [key, words.split("|") as Words] as const));
-  const byKey = new Map(found);
-  return (key) => byKey.get(key);
+/** Words by keys, rows as a `table` has them: keys parted by `/`, words by `|`, of which `make` makes something else. */
+export function wordsBy<Words>(rows: string, make: (...words: string[]) => Words = (...words) => words as Words): Issuer<Words> {
+  const found = new Map(
+    [...table(rows)].flatMap(([keys, words]) => keys.split("/").map((key) => [key, make(...words.split("|"))] as const)),
+  );
+  return (key) => found.get(key) ?? null;
 }
 
 /** The words for each thing that the form alone can have against a card: `cardFaults("number 11, expiry 16, code 14")`. */
-export function cardFaults<Words>(rows: string): (fault: CardFault) => Words {
-  const wordsOf = wordsBy<Words>(rows);
-  return (fault) => {
-    const words = wordsOf(fault);
-    if (words === undefined) throw new Error(`"${rows}" has no words for ${fault}`);
-    return words;
-  };
+export function cardFaults<Words>(
+  rows: string,
+  make: (...words: string[]) => Words = (...words) => words as Words,
+): (fault: CardFault) => Words {
+  const wordsOf = wordsBy(rows, make);
+  const all: Record<CardFault, Words | null> = { number: wordsOf("number"), expiry: wordsOf("expiry"), code: wordsOf("code") };
+  if (Object.values(all).includes(null)) throw new Error(`"${rows}" has not words for each fault of a card`);
+  return (fault) => all[fault] as Words;
 }
 
 /** A card; month and year as the request has them. */

@@ -19,6 +19,18 @@ test("a table's words, ranges, lengths and codes are the rules of the same names
   assert.equal(fault(table, { type: "auth", other: 1 }), "unknown other");
 });
 
+test("letters with how many of them, and forms of the whole value, are rules", () => {
+  const table = rules`id! [a-z_-] 2-4, day /\d{1,2}(,\d)?/ 1-3 @9, size 1-${12}`;
+  assert.equal(fault(table, { id: "a_-b", day: "1,2", size: "x" }), null);
+  assert.equal(fault(table, { id: "abcde" }), "length id");
+  assert.equal(fault(table, { id: "a" }), "length id");
+  assert.equal(fault(table, { id: "aB" }), "value id");
+  assert.equal(fault(table, { id: 12 }), "type id");
+  assert.equal(fault(table, { id: "ab", day: "1st" }), "value day 9");
+  assert.equal(fault(table, { id: "ab", day: "12,3" }), "length day 9");
+  assert.equal(fault(table, { id: "ab", size: "thirteen chars" }), "length size");
+});
+
 test("rules, tables and conditions made elsewhere stand in a table, below a path as well", () => {
   const code = matching(/^[A-Z]$/, "a capital");
   const table = rules`

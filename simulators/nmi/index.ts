@@ -11,9 +11,8 @@ const DEFAULT_DUPLICATE_SECONDS = 1200;
 
 interface Details {
   type: string;
-  authCode: string;
-  avs: string;
-  cvv: string;
+  /** As the answer has them. */
+  checks: { authcode: string; avsresponse: string; cvvresponse: string };
   actions: { type: string; amount: string; isSuccess: boolean; text: string; code: string; at: number }[];
 }
 
@@ -118,9 +117,11 @@ function pay(call: NmiCall): Answer {
   const kind = type === "sale" ? "charge" : type === "auth" ? "authorization" : "token";
   const details = {
     type,
-    authCode: no === null && type !== "validate" ? tools.digits(6) : "",
-    avs: avsOf(call),
-    cvv: call.has("cvv") ? (call.text("cvv") === "999" ? "M" : "N") : "",
+    checks: {
+      authcode: no === null && type !== "validate" ? tools.digits(6) : "",
+      avsresponse: avsOf(call),
+      cvvresponse: call.has("cvv") ? (call.text("cvv") === "999" ? "M" : "N") : "",
+    },
     actions: [{ type, amount, isSuccess: no === null, text: words, code, at: tools.now() }],
   };
   const reference = call.maybe("orderid") ?? id;
@@ -231,17 +232,17 @@ const CONDITIONS = byState(
   "declined failed, authorized pending, captured pendingsettlement, settled/refunded/verified complete, voided canceled",
 );
 
-function transactionElement({ id, state, reference, card, currency, details: { authCode, avs, cvv, actions } }: Payment): string {
+function transactionElement({ id, state, reference, card, currency, details: { checks, actions } }: Payment): string {
   const members = {
     transaction_id: id,
     transaction_type: "cc",
     condition: CONDITIONS[state],
     order_id: reference ?? id,
-    authorization_code: authCode,
+    authorization_code: checks.authcode,
     cc_number: mask(card, "x", 1),
     cc_type: brandOf(card),
-    avs_response: avs,
-    csc_response: cvv,
+    avs_response: checks.avsresponse,
+    csc_response: checks.cvvresponse,
     currency,
   };
   const [first, ...later] = actions;
@@ -257,22 +258,16 @@ function transactionElement({ id, state, reference, card, currency, details: { a
 const xml = (inside: string): Answer =>
   plain(200, `<?xml version="1.0" encoding="UTF-8"?>\n<nm_response>${inside}</nm_response>\n`, "text/xml;charset=UTF-8");
 
-interface Told {
-  orderid: string;
-  transaction?: Payment;
-  vaultId?: string | undefined;
-}
+const NO_CHECKS = { authcode: "", avsresponse: "", cvvresponse: "" };
+type Told = { orderid: string; transaction?: Payment; vaultId?: string | undefined };
 
-/** The answer's fields in the vendor's order, values as they are: blanks are not escaped. */
+/** The answer's fields, values as they are: blanks are not escaped. */
 function form([response, words, code]: readonly [string, string, string], type: string, { orderid, transaction, vaultId }: Told): Answer {
-  const { authCode = "", avs = "", cvv = "" } = transaction?.details ?? {};
   const values = {
     response,
     responsetext: words,
-    authcode: authCode,
     transactionid: transaction?.id ?? "",
-    avsresponse: avs,
-    cvvresponse: cvv,
+    ...(transaction?.details.checks ?? NO_CHECKS),
     orderid: orderid || (transaction?.reference ?? ""),
     type,
     response_code: code,

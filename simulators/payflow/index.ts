@@ -7,14 +7,12 @@ import type { Answer, Call, Card, Fields, Incoming, Rule, Transaction } from "..
  * comes with it, errors as well. Where the sheet names no result for a field, a wrong one is RESULT 7.
  */
 
+type Members = { RESULT: string; PNREF: string; RESPMSG: string } & Record<string, string | undefined>;
 interface Details {
-  result: string;
-  message: string;
-  custRef: string;
   orderId: string;
   expiry: string;
   /** Members of the answer that a duplicate repeats. */
-  members: Record<string, string | undefined>;
+  members: Members;
   isHeld: boolean;
 }
 
@@ -133,7 +131,7 @@ function cardIn(call: PayflowCall): Card {
     );
   }
   const original = call.transactions.get(call.text("ORIGID"));
-  if (original?.details.result !== "0") return refuse(call, "19", "Original transaction ID not found");
+  if (original?.details.members.RESULT !== "0") return refuse(call, "19", "Original transaction ID not found");
   const expiry = call.maybe("EXPDATE") ?? original.details.expiry;
   return { number: original.card, month: expiry.slice(0, 2), year: expiry.slice(2) };
 }
@@ -187,15 +185,9 @@ function pay(call: PayflowCall): Answer {
   };
   const currency = call.maybe("CURRENCY") ?? "USD";
   const kind = isCheck ? "token" : type === "S" && !isHeld ? "charge" : "authorization";
-  const details = detailsOf(call, members, { orderId, expiry: month + year, isHeld });
+  const details = { orderId, expiry: month + year, members, isHeld };
   call.take({ id: PNREF, kind, isApproved: no === null || isHeld, amountMinor: minorOf(AMT, currency), currency, card: number, details });
   return nameValue(members);
-}
-
-type Members = { RESULT: string; PNREF: string; RESPMSG: string } & Record<string, string | undefined>;
-
-function detailsOf(call: PayflowCall, members: Members, more: Pick<Details, "orderId" | "expiry" | "isHeld">): Details {
-  return { result: members.RESULT, message: members.RESPMSG, custRef: call.text("CUSTREF"), members, ...more };
 }
 
 function approved(call: PayflowCall): Members {
@@ -205,9 +197,9 @@ function approved(call: PayflowCall): Members {
 /** Keeps a card without asking the bank. */
 function upload(call: PayflowCall): Answer {
   const { number, month, year } = cardIn(call);
-  const [members, reference] = [approved(call), call.maybe("CUSTREF")];
-  const details = detailsOf(call, members, { orderId: "", expiry: month + year, isHeld: false });
-  call.transactions.add({ id: members.PNREF, reference, kind: "token", isApproved: true, card: number, details });
+  const members = approved(call);
+  const details = { orderId: "", expiry: month + year, members, isHeld: false };
+  call.take({ id: members.PNREF, kind: "token", card: number, details });
   return nameValue(members);
 }
 
@@ -242,13 +234,12 @@ function inquire(call: PayflowCall): Answer {
   const [from, to] = [call.text("STARTTIME"), call.text("ENDTIME") || "9"];
   const [found] = call.lookUp(custRef ?? null, (one) => {
     const at = digitTime(one.at);
-    return (id ?? one.id) === one.id && (custRef ?? one.details.custRef) === one.details.custRef && at >= from && at <= to;
+    return (id ?? one.id) === one.id && (custRef ?? one.reference) === one.reference && at >= from && at <= to;
   });
   if (found === undefined) throw refusal(call.request, "19", "Original transaction ID not found").unrecorded();
-  const { result, message, members } = found.details;
-  const { AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH } = members;
-  const origin = { ORIGRESULT: result, ORIGPNREF: found.id, TRANSSTATE: STATES[found.state], RESPMSG: message };
-  const checks = { AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH, CUSTREF: found.details.custRef || undefined };
+  const { RESULT: ORIGRESULT, RESPMSG, AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH } = found.details.members;
+  const origin = { ORIGRESULT, ORIGPNREF: found.id, TRANSSTATE: STATES[found.state], RESPMSG };
+  const checks = { AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH, CUSTREF: found.reference ?? undefined };
   const amount = { AMT: majorOf(found.amountMinor, found.currency || "USD"), ACCT: found.card.slice(-4), TRANSTIME: spacedTime(found.at) };
   return nameValue({ RESULT: "0", PNREF: newPnref(call), ...origin, ...checks, ...amount });
 }
