@@ -1,6 +1,5 @@
-import { brandOf, codeLength, country2, defineSimulator, forbiddenIf, header, ipv4, isAccepted, isCardNumber } from "../kit/index.ts";
-import { isExpired, issuer, json, matching, onlyIf, plain, Refusal, refuseWith, rule, rules, table, text } from "../kit/index.ts";
-import { trueOrFalse } from "../kit/index.ts";
+import { brandOf, codeLength, country2, defineSimulator, header, ipv4, isAccepted, isCardNumber, isExpired, issuer } from "../kit/index.ts";
+import { json, matching, plain, Refusal, refuseWith, rule, rules, table, text } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, Fields, Incoming, Kept, Transaction } from "../kit/index.ts";
 
 /**
@@ -58,13 +57,12 @@ const isAmerican = (fields: Fields): boolean => ["US", "CA"].includes(String(fie
 const ACCOUNT = matching(/^(?!.*wrong)[\w-]{1,80}$/i, "a merchant account");
 const SHOPPER = text(256, 3);
 const COUNTRY = rule((value) => (value === "ZZ" ? null : country2.check(value)));
-const NUMBER = onlyIf(matching(/^[0-9]{12,19}$/, "a card number"), isTyped);
 const IP = rule((value) => (typeof value === "string" && value.includes(":") && value.length <= 50 ? null : ipv4.check(value)));
 const MERCHANT = rules`merchantAccount! ${ACCOUNT} @901`;
 const HIS = rules`${MERCHANT}, shopperReference! ${SHOPPER}`;
 const AMOUNT = rules`amount: value! whole 0-1000000000000, currency! currency`;
 const CARD = rules`
-  type! is scheme, number ${NUMBER} @101, expiryMonth!${isTyped} month @129, expiryYear!${isTyped} year4 @129, cvc digits 3-4 @103
+  type! is scheme, number=${isTyped} digits 12-19 @101, expiryMonth!${isTyped} month @129, expiryYear!${isTyped} year4 @129, cvc digits 3-4 @103
   holderName 15000, brand 32
 `;
 const MODEL = "is CardOnFile|Subscription|UnscheduledCardOnFile";
@@ -77,7 +75,7 @@ const PAYMENT = rules`
   billingAddress?: city/houseNumberOrName/street! 3000 @104, postalCode! 10 @104, country! ${COUNTRY} @104
   billingAddress: stateOrProvince!${isAmerican} 3 @104
   shopperName?: firstName/lastName! 80
-  authenticationData.attemptAuthentication is always|never, storePaymentMethod ${forbiddenIf(trueOrFalse, isByToken)}
+  authenticationData.attemptAuthentication is always|never, storePaymentMethod~${isByToken} bool
   shopperReference!${isStored} ${SHOPPER}, recurringProcessingModel!${isByToken} ${MODEL}
 `;
 const FOLLOWING = rules`${MERCHANT}, reference 80 @130`;

@@ -1,5 +1,5 @@
-import { basicUser, brandNames, byState, defineSimulator, digitTime, forbiddenIf, hash, isCardNumber, isExpired } from "../kit/index.ts";
-import { json, majorOf, mask, oneOf, plain, Refusal, refused, refuseWith, rules, table, text, textOf } from "../kit/index.ts";
+import { basicUser, brandNames, byState, defineSimulator, digitTime, hash, isCardNumber, isExpired, json, majorOf } from "../kit/index.ts";
+import { mask, plain, Refusal, refused, refuseWith, rules, table, text, textOf } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, Fields, Incoming, Kept, Rule, Transaction } from "../kit/index.ts";
 import { AVS, CVV, ISSUER, KNOWN, no, PARTIAL, PPS } from "./words.ts";
 import type { No } from "./words.ts";
@@ -41,7 +41,7 @@ const isKept = (fields: Fields): boolean => /^Y|\//.test(textOf(fields, "profile
 /** With a point in major units, without one in minor. */
 const AMOUNT = String.raw`/\d+(\.\d{1,2})?/ 1-14`;
 const EXPIRY = String.raw`/((0[1-9]|1[0-2])\d{2}|20\d{2}([1-9]|0[1-9]|1[0-2])|20\d{2}(0[1-9]|1[0-2])\d{2})/`;
-const PERMISSION = forbiddenIf(oneOf("Y", "N"), (fields) => textOf(fields, "profile") !== "Y");
+const isUnkept = (fields: Fields): boolean => textOf(fields, "profile") !== "Y";
 const MERCHANT = rules`merchid! digits 1-16 @21`;
 const RETREF = rules`${MERCHANT}, retref! digits 12-14 @29`;
 const HOLDER = rules`
@@ -51,7 +51,7 @@ const HOLDER = rules`
 const AUTH = rules`
   ${MERCHANT}, account!${isDirect} digits 12-19 @11, amount! ${AMOUNT} @43, expiry!${isDirect} ${EXPIRY} @15, cvv2 digits 3-4 @14
   currency [A-Z] 3 @31, orderid ${ascii(50)}, ${HOLDER}, capture/tokenize/bin/cofscheduled is Y|N, receipt is Y|N|json
-  ecomind is T|E|R, profile /Y|N|\d{1,20}\/\d{1,3}/, cof!${isKept} is C|M, cofpermission ${PERMISSION}, secureflag ${ascii(1)}
+  ecomind is T|E|R, profile /Y|N|\d{1,20}\/\d{1,3}/, cof!${isKept} is C|M, cofpermission~${isUnkept} is Y|N, secureflag ${ascii(1)}
   invoiceid/taxamnt ${ascii(12)}, ponumber/securedstid/secureexemption ${ascii(36)}, securevalue ${ascii(255)}
   userfields[*].*/userfields.* ${ascii(USERFIELD_BYTES, 0)}
 `;

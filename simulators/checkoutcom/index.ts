@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
-import { bearer, brandNames, brandOf, byState, cardFaults, decimalsOf, defineSimulator, digits, email, header } from "../kit/index.ts";
-import { isAccepted, issuer, json, matching, onlyIf, orNull, Refusal, refused, refuseWith, rule, rules, table } from "../kit/index.ts";
-import { text, textOf, whole } from "../kit/index.ts";
+import { bearer, brandNames, brandOf, byState, cardFaults, decimalsOf, defineSimulator, email, header, isAccepted } from "../kit/index.ts";
+import { issuer, json, matching, orNull, Refusal, refused, refuseWith, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
 import type { Answer, Call, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
 
 /**
@@ -52,12 +51,11 @@ const numberOrText = (least: number, most: number): Rule =>
 const ip = (version: 4 | 6): Rule =>
   rule((value) => (typeof value === "string" && isIP(value) === version ? null : ["value", `must be an IPv${version} address`]));
 const [MONTH, YEAR] = [numberOrText(1, 12), numberOrText(1000, 9999)];
-const SOURCE_ID = onlyIf(matching(/^src_[a-z0-9]{26}$/, "an instrument's id"), isStored);
 const DESCRIPTION = matching(/^[\P{C}]+$/u, "printable", 100);
 const ADDRESS = rules`address_line1/address_line2 200, city/state/zip 50, country country2`;
 const PAYMENT = rules`
-  source: type! is card|id, number ${onlyIf(digits(8, 19), isCard)}, expiry_month ${onlyIf(MONTH, isCard)}, id ${SOURCE_ID}
-  source: expiry_year ${onlyIf(YEAR, isCard)}, cvv digits 3-4, name 0-100, first_name/last_name 0-50, store_for_future_use bool
+  source: type! is card|id, number=${isCard} digits 8-19, expiry_month=${isCard} ${MONTH}, id=${isStored} /src_[a-z0-9]{26}/
+  source: expiry_year=${isCard} ${YEAR}, cvv digits 3-4, name 0-100, first_name/last_name 0-50, store_for_future_use bool
   source.billing_address: ${ADDRESS}
   amount! whole 0-9999999999, currency! currency, payment_type is Regular|MOTO|Recurring|Installment|Unscheduled
   merchant_initiated/capture bool, previous_payment_id!${isFollowing} 64, reference 50, description ${DESCRIPTION}

@@ -145,11 +145,6 @@ export class Call<State extends object, Details extends object, Stored extends {
     return Object.fromEntries(names.filter((name) => this.has(name)).map((name) => [name, this.text(name)]));
   }
 
-  /** Those of the fields below `path` that were sent, under their names there. */
-  givenBelow(path: string, ...names: readonly string[]): Record<string, string> {
-    return Object.fromEntries(names.filter((name) => this.has(`${path}.${name}`)).map((name) => [name, this.text(`${path}.${name}`)]));
-  }
-
   /** The value of `:name` in the path. */
   param(name: string): string {
     return this.params[name] ?? "";

@@ -44,6 +44,17 @@ test("rules, tables and conditions made elsewhere stand in a table, below a path
   assert.equal(fault(table, { id: "1", "card.number": "1234" }), "missing card.exp");
 });
 
+test("a condition behind = is the only place of a field, one behind ~ is no place for it", () => {
+  const isCard = (sent: ReadonlyMap<string, unknown>) => sent.get("type") === "card";
+  const table = rules`type! 8, number=${isCard} digits 4, token~${isCard} 8`;
+  assert.equal(fault(table, { type: "card", number: "1234" }), null);
+  assert.equal(fault(table, { type: "id", token: "x" }), null);
+  assert.equal(fault(table, { type: "card" }), "missing number");
+  assert.equal(fault(table, { type: "id", number: "1234" }), "forbidden number");
+  assert.equal(fault(table, { type: "card", number: "1234", token: "x" }), "forbidden token");
+  assert.throws(() => rules`a= 3`, /no field/);
+});
+
 test("a table with a word that is no rule is refused when it is read", () => {
   assert.throws(() => rules`a textt`, /"a textt" is no field with a rule/);
   assert.throws(() => rules`a digits x`, /"x" is no range/);

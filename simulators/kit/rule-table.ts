@@ -8,11 +8,13 @@ import {
   currencyNumber,
   digits,
   email,
+  forbiddenIf,
   ip,
   ipv4,
   mmyy,
   month,
   oneOf,
+  onlyIf,
   required,
   requiredIf,
   requiredWith,
@@ -75,7 +77,8 @@ type Made = Exclude<Part, string | number> | undefined;
  *       billing?: name! 64, country! country2
  *     `;
  *
- * A field is its name, `!` where it is required (with a condition behind it: where that holds), its rule, and `@` with the vendor's
+ * A field is its name, `!` where it is required (with a condition behind it: where that holds; `=` with one: only there, and forbidden
+ * elsewhere; `~` with one: forbidden there), its rule, and `@` with the vendor's
  * code where that differs from field to field. The rule is a longest length (`64`, or `0-255` where it may be empty), the letters that it
  * may have and how many (`[A-Za-z0-9] 1-22`), a form for the whole value (`/20\\d\\d/`, its lengths behind it if need be), a word
  * of WORDS, or a rule made elsewhere. `a/b` have the same rule; a table that stands alone is taken over. What follows `path:` on a line is below
@@ -102,12 +105,18 @@ function rulesIn(entry: string, partOf: (word: string) => Made): Rules {
   const [named = "", ...words] = entry.split(/\s+/);
   const whole = named === "" ? {} : partOf(named);
   if (whole !== undefined) return whole as Rules;
-  const [, names = "", mark = "", condition = ""] = /^([^!]+)(!?)(\$\d+)?$/.exec(named) ?? [];
+  const [, names = "", mark = "", condition = ""] = /^([^!=~]+)([!=~]?)(\$\d+)?$/.exec(named) ?? [];
   const when = partOf(condition);
-  if (names === "" || (condition !== "" && typeof when !== "function")) throw new Error(`"${entry}" is no field`);
+  const isConditional = condition !== "" || mark === "=" || mark === "~";
+  if (names === "" || (isConditional && typeof when !== "function")) throw new Error(`"${entry}" is no field`);
   const rule = ruleOf(words, partOf, entry);
-  const needed = mark === "" ? rule : typeof when === "function" ? requiredIf(rule, when) : required(rule);
+  const needed = typeof when === "function" ? conditional(mark, rule, when) : mark === "" ? rule : required(rule);
   return Object.fromEntries(names.split("/").map((name) => [name, needed]));
+}
+
+/** `!` required where the condition holds, `=` and forbidden elsewhere, `~` forbidden where it holds. */
+function conditional(mark: string, rule: Rule, when: Condition): Rule {
+  return mark === "!" ? requiredIf(rule, when) : mark === "=" ? onlyIf(rule, when) : forbiddenIf(rule, when);
 }
 
 /** What is required only together with anything else below the path. */
