@@ -74,7 +74,7 @@ const FOLLOWING = rules`
   transactionAmount: total ${TOTAL}, currency ${UNIT}
 `;
 const FOLLOWING_WITH_AMOUNT = rules`
-  ${COMMON}, comments 1024
+  ${FOLLOWING}
   transactionAmount: total! ${TOTAL}, currency! ${UNIT}
 `;
 const TOKENIZATION = rules`

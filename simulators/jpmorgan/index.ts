@@ -66,7 +66,8 @@ const PAYMENT = rules`
   ${MERCHANT}, ${INITIATION}, ${HOLDER}, captureMethod is NOW|DELAYED|MANUAL, amount! whole 1-999999999999, isAmountFinal bool
   paymentMethodType: ${CARD}, consumerProfile.consumerProfileId/consumerProfile.paymentMethodId 64
   paymentMethodType.card: merchantSalesChannelName is MAIL_ORDER_TELEPHONE_ORDER|INTERNET|INTERACTIVE_VOICE_RESPONSE
-  merchantOrderNumber [A-Za-z0-9] 1-22, partialAuthorizationSupport is SUPPORTED|NOT_SUPPORTED, statementDescriptor /.{3}\*.{1,18}|.{7}\*.{1,14}|.{12}\*.{1,9}/
+  merchantOrderNumber [A-Za-z0-9] 1-22, partialAuthorizationSupport is SUPPORTED|NOT_SUPPORTED
+  statementDescriptor /.{3}\*.{1,18}|.{7}\*.{1,14}|.{12}\*.{1,9}/
 `;
 const VERIFICATION = rules`
   ${MERCHANT}, ${INITIATION}, ${HOLDER}
@@ -77,7 +78,8 @@ const REFUND = rules`
 `;
 const FIND = rules`requestIdentifier! 64`;
 const ASSERTION = rules`
-  grant_type! is client_credentials, client_id! 100, resource! /JPMC:URI:RS-\d+-\d+-HelixAPIEntitlements(CAT-)?(-?PROD)?/, client_assertion! 4096
+  grant_type! is client_credentials, client_id! 100, client_assertion! 4096
+  resource! /JPMC:URI:RS-\d+-\d+-HelixAPIEntitlements(CAT-)?(-?PROD)?/
   client_assertion_type! is urn:ietf:params:oauth:client-assertion-type:jwt-bearer
 `;
 const GRANT = rules`grant_type! is client_credentials, scope! is jpm:payments:sandbox`;

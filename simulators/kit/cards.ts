@@ -78,7 +78,7 @@ export interface CardPlaces {
 /** What the form alone can have against a card: no such number, a month that is over, a security code of another brand's length. */
 export type CardFault = "number" | "expiry" | "code";
 
-/** The last four digits behind asterisks, or what else a vendor puts in the place of those that it hides: `mask(number, "x", 6)` shows the first six. */
+/** The last four digits behind asterisks, or behind what else a vendor writes for those that it hides; `mask(number, "x", 6)` shows six more. */
 export function mask(number: string, filler = "*", shown = 0): string {
   return number.slice(0, shown) + number.slice(-4).padStart(Math.max(number.length - shown, 4), filler);
 }

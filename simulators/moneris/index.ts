@@ -79,10 +79,10 @@ export const simulator = defineSimulator<object, Details, Card>({
   // The vendor takes the document under any type.
   body: { types: ["text/xml", "application/xml", "application/x-www-form-urlencoded", "text/plain", ""], read: readDocument },
   authenticate(request) {
-    if (!request.isReadable) throw refused("The document is not well-formed XML.");
+    if (!request.isReadable) throw refusal("The document is not well-formed XML.");
     const [storeId, token] = ["request.store_id", "request.api_token"].map((name) => textOf(request.fields, name));
-    if (!isAccepted(storeId ?? "", /^[A-Za-z0-9]{3,10}$/)) throw refused("Invalid store id");
-    if (!isAccepted(token ?? "", /^[A-Za-z0-9]{6,20}$/)) throw refused("API token mismatch");
+    if (!isAccepted(storeId ?? "", /^[A-Za-z0-9]{3,10}$/)) throw refusal("Invalid store id");
+    if (!isAccepted(token ?? "", /^[A-Za-z0-9]{6,20}$/)) throw refusal("API token mismatch");
     return storeId ?? "";
   },
   operationOf: (fields) => (fields.get("request.status_check") === "true" ? "status_check" : typeOf(fields)),
@@ -91,8 +91,8 @@ export const simulator = defineSimulator<object, Details, Card>({
     [`POST ${PATH} status_check`]: { isOpen: true, run: checkStatus },
   },
   refuse: {
-    malformed: () => refused("The document is not well-formed XML."),
-    path: ({ path, method }, isKnown) => (path === PATH && method === "POST" ? refused("Invalid transaction type") : htmlNotFound(isKnown)),
+    malformed: () => refusal("The document is not well-formed XML."),
+    path: ({ path, method }, isKnown) => (path === PATH && method === "POST" ? refusal("Invalid transaction type") : htmlNotFound(isKnown)),
     field: wrongField,
   },
 });
@@ -109,7 +109,7 @@ function typeOf(fields: Fields): string | undefined {
 }
 
 function wrongField({ field, words }: Pick<FieldFault, "field" | "words">): Refusal {
-  return refused(`Cancelled: ${field.split(".").at(-1)} ${words}`);
+  return refusal(`Cancelled: ${field.split(".").at(-1)} ${words}`);
 }
 
 /** The children of the request and of its transaction stand as the rules name them; what is inside those is free. */
@@ -138,7 +138,7 @@ function answer(members: Receipt, inside: readonly string[] = []): Answer {
 }
 
 /** Refused before the host was asked. */
-function refused(Message: string): Refusal {
+function refusal(Message: string): Refusal {
   return new Refusal(answer({ ...EMPTY, Complete: "false", TimedOut: "false", Message }), Message);
 }
 
@@ -178,7 +178,7 @@ function receiptOf(call: MonerisCall, transType: string, amount: string, no: No 
 function cardOf(call: MonerisCall): Card {
   const value = valueIn(call);
   if (call.request.operation !== "res_purchase_cc") return { number: value("pan"), expdate: value("expdate") };
-  return call.vault.get(value("data_key")) ?? refuseWith(refused("Cancelled: Invalid data key"));
+  return call.vault.get(value("data_key")) ?? refuseWith(refusal("Cancelled: Invalid data key"));
 }
 
 /** The vendor's amounts decide, unless the card does. */
@@ -203,7 +203,7 @@ function pay(call: MonerisCall, transType: string): Answer {
   if (value("avs_info.avs_street_number").length + value("avs_info.avs_street_name").length > 19)
     throw wrongField({ field: "avs_street_name", words: "and avs_street_number have at most 19 characters" });
   if (call.transactions.find(({ reference }) => reference === orderId))
-    throw refused("The transaction was not sent to the host because of a duplicate order id");
+    throw refusal("The transaction was not sent to the host because of a duplicate order id");
   const amountMinor = minorOf(amount, unitOf(call));
   const no = hostSays(call, card, amountMinor);
   const [street, zip] = [value("avs_info.avs_street_name"), value("avs_info.avs_zipcode")];
@@ -228,7 +228,7 @@ function follow(call: MonerisCall, transType: string): Answer {
   const [orderId, given] = [value("order_id"), value("comp_amount") || value("amount")];
   const payment = transactions.get(value("txn_number"));
   const name = type === "completion" ? "Pre-auth" : "Purchase";
-  if (payment?.reference !== orderId) throw refused(`No ${name} corresponds to the completion, correction or refund received`);
+  if (payment?.reference !== orderId) throw refusal(`No ${name} corresponds to the completion, correction or refund received`);
   const amountMinor = given === "" ? payment.amountMinor : minorOf(given, payment.currency);
   const receipt = receiptOf(call, transType, given || (payment.details.receipt["TransAmount"] ?? ""), null);
   const isDone = (): boolean => {
@@ -236,7 +236,7 @@ function follow(call: MonerisCall, transType: string): Answer {
     if (type === "purchasecorrection") return transactions.void(payment, ["captured"]);
     return transactions.refund(payment, { id: receipt["TransID"] ?? "", amountMinor, from: ["captured", "settled"] }) === null;
   };
-  if (!isDone()) throw refused(`Cancelled: the ${name} does not allow a ${type} of this amount`);
+  if (!isDone()) throw refusal(`Cancelled: the ${name} does not allow a ${type} of this amount`);
   return answer({ ...receipt, CardType: payment.details.receipt["CardType"] ?? "null" });
 }
 
@@ -244,7 +244,7 @@ function follow(call: MonerisCall, transType: string): Answer {
 function store(call: MonerisCall): Answer {
   const value = valueIn(call);
   const [number, expdate] = [value("pan"), value("expdate")];
-  if (!isCardNumber(number)) throw refused("Cancelled: Invalid pan");
+  if (!isCardNumber(number)) throw refusal("Cancelled: Invalid pan");
   call.decide(ISSUER, number);
   const { id } = call.vault.store(call.tools.id("", 25), { number, expdate }, value("cust_id") || null);
   const told = Object.fromEntries(["cust_id", "phone", "email", "note", "crypt_type"].map((name) => [name, value(name)]));
@@ -253,7 +253,7 @@ function store(call: MonerisCall): Answer {
 }
 
 function remove(call: MonerisCall): Answer {
-  const { id } = call.vault.remove(valueIn(call)("data_key")) ?? refuseWith(refused("Cancelled: Invalid data key"));
+  const { id } = call.vault.remove(valueIn(call)("data_key")) ?? refuseWith(refusal("Cancelled: Invalid data key"));
   return vaultAnswer(call, id, "Successfully deleted CC details.", {});
 }
 
@@ -268,7 +268,7 @@ function vaultAnswer(call: MonerisCall, DataKey: string, Message: string, resolv
 function checkStatus(call: MonerisCall): Answer {
   const type = typeOf(call.fields) ?? "";
   const isChecked = ["purchase", "preauth", "card_verification", "res_purchase_cc"].includes(type);
-  if (!isChecked) throw refused("Cancelled: status_check is not for this transaction type");
+  if (!isChecked) throw refusal("Cancelled: status_check is not for this transaction type");
   const fault = faultIn(call.fields, rulesOf(type));
   if (fault !== null) throw wrongField(fault);
   checkOrder(call.request, type);

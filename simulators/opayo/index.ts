@@ -77,7 +77,8 @@ const CURRENCY = rules`Currency! currency @4008`;
 const DESCRIPTION = rules`Description! 100 @3013`;
 const REGISTER = rules`
   ${COMMON}, TxType! is PAYMENT|DEFERRED|AUTHENTICATE, VendorTxCode! ${CODE}, Amount! ${AMOUNT}, ${CURRENCY}, ${DESCRIPTION}
-  CardHolder!${isPlain} /[A-Za-z][A-Za-z0-9\x20.\x2c'&\/\\\-]*/ 1-45, CardNumber!${isPlain} digits 1-20 @5011, ExpiryDate!${isPlain} mmyy @5014, CV2 digits 3-4 @5017
+  CardHolder!${isPlain} /[A-Za-z][A-Za-z0-9\x20.\x2c'&\/\\\-]*/ 1-45
+  CardNumber!${isPlain} digits 1-20 @5011, ExpiryDate!${isPlain} mmyy @5014, CV2 digits 3-4 @5017
   CardType!${isPlain} is VISA|MC|MCDEBIT|DELTA|MAESTRO|UKE|AMEX|DC|JCB, Token 38, StoreToken/CreateToken is 0|1
   ${address("Billing", ["3094", "3089", "3091", "3092", "3090", "3093"])}
   ${address("Delivery", ["3111", "3112", "3113", "3114", "3115", "3116"])}

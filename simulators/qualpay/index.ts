@@ -117,7 +117,7 @@ function authenticate(request: Incoming): string {
   return isForbidden ? refuseWith(new Refusal(json(403, { code: 403, message: "Not permitted" }), "403")) : user;
 }
 
-const refused = (call: QualpayCall, rcode: string, words = "", status = 400): Refusal => refusal(call.request, status, rcode, words);
+const refusalOf = (call: QualpayCall, rcode: string, words = "", status = 400): Refusal => refusal(call.request, status, rcode, words);
 
 /** The card of the request, typed or kept. */
 function cardOf(call: QualpayCall): Card {
@@ -125,10 +125,10 @@ function cardOf(call: QualpayCall): Card {
   if (call.has("card_number")) {
     const [, month = "", year = ""] = /^(..)(..)$/.exec(call.text("exp_date")) ?? [];
     const number = call.text("card_number");
-    if (!isCardNumber(number) || brandOf(number) === "unknown") throw refused(call, "108");
+    if (!isCardNumber(number) || brandOf(number) === "unknown") throw refusalOf(call, "108");
     return { number, month, year };
   }
-  if (id === undefined) throw refused(call, "103");
+  if (id === undefined) throw refusalOf(call, "103");
   const { number, month, year, endsAt } = storedCard(call, id);
   if (endsAt !== null) call.vault.use(id);
   const given = call.text("exp_date");
@@ -137,7 +137,7 @@ function cardOf(call: QualpayCall): Card {
 
 function storedCard(call: QualpayCall, id: string): Stored {
   const stored = call.vault.get(id);
-  return stored && (stored.endsAt ?? Infinity) >= call.tools.now() ? stored : refuseWith(refused(call, "103", "card_id"));
+  return stored && (stored.endsAt ?? Infinity) >= call.tools.now() ? stored : refuseWith(refusalOf(call, "103", "card_id"));
 }
 
 function decide(call: QualpayCall, { number, month, year }: Card): No | null {
@@ -173,7 +173,7 @@ function pay(call: QualpayCall): Answer {
   const isSale = call.request.path === "/pg/sale";
   const currency = CURRENCY_BY_NUMBER.get((call.maybe("tran_currency") ?? "840").padStart(3, "0")) ?? "USD";
   const amountMinor = minorOf(call.text("amt_tran"), currency);
-  if (Math.abs(amountMinor - call.number("amt_tran") * 10 ** decimalsOf(currency)) > 1e-6) throw refused(call, "104");
+  if (Math.abs(amountMinor - call.number("amt_tran") * 10 ** decimalsOf(currency)) > 1e-6) throw refusalOf(call, "104");
   const card = cardOf(call);
   const twin = call.has("duplicate_seconds") ? twinOf(call, card.number) : undefined;
   if (twin !== undefined) return json(402, { rcode: "094", rmsg: "Duplicate transaction", pg_id: call.tools.id("", 32) });
@@ -230,11 +230,11 @@ function expireToken(call: QualpayCall): Answer {
 
 /** Capture, void and refund: the rcode of failure, the words of success. */
 function follow(call: QualpayCall, kind: "capture" | "void" | "refund", [rcode, words]: readonly [string, string]): Answer {
-  const one = call.transactions.get(call.param("pg_id")) ?? refuseWith(refused(call, "102"));
+  const one = call.transactions.get(call.param("pg_id")) ?? refuseWith(refusalOf(call, "102"));
   const id = kind === "refund" ? call.tools.id("", 32) : one.id;
   const against = call.transactions.change(kind, one, { id, amountMinor: call.minor("amt_tran", one.currency) });
-  if (against === "amount" && kind === "refund") throw refused(call, "104");
-  if (against !== null) throw refused(call, rcode, "", 409);
+  if (against === "amount" && kind === "refund") throw refusalOf(call, "104");
+  if (against !== null) throw refusalOf(call, rcode, "", 409);
   return json(200, { rcode: "000", rmsg: words, pg_id: id });
 }
 

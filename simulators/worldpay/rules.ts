@@ -43,7 +43,8 @@ const POSTAL_CODE: Rule = {
   need: (fields) => (hasPostcodes(fields) ? "required" : "optional"),
 };
 export const PAYMENT = rules`
-  transactionReference! ${REFERENCE}, orderReference ${ORDER}, merchant.entity! /[A-Za-z0-9][A-Za-z0-9\x20]{0,31}/, channel~${isSecureMoto} is ecom|moto
+  transactionReference! ${REFERENCE}, orderReference ${ORDER}, merchant.entity! /[A-Za-z0-9][A-Za-z0-9\x20]{0,31}/
+  channel~${isSecureMoto} is ecom|moto
   instruction: method! is card, narrative.line1! ${STATEMENT}, narrative.line2 ${STATEMENT}, threeDS.* any
   ${INSTRUMENT}: type! is plain|token, cardNumber=${isPlain} digits 12-19, cardHolderName ${HOLDER}, cvc digits 3-4
   ${INSTRUMENT}: expiryDate.month=${isPlain} whole 1-12, expiryDate.year=${isPlain} whole 1000-9999
@@ -61,5 +62,7 @@ export const PART = rules`reference 64, value.amount! whole 1-${LARGEST}, value.
 
 /** With any other parameter beside the reference the two dates are mandatory. */
 const isDated = (fields: Fields): boolean => fields.size !== 1 || !fields.has("transactionReference");
-export const QUERY = rules`transactionReference 64, startDate/endDate!${isDated} /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, pageSize wholeText 1-300, currency currency`;
+export const QUERY = rules`
+  transactionReference 64, startDate/endDate!${isDated} /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, pageSize wholeText 1-300, currency currency
+`;
 export const EVENTS = rules`transactionRef! 64, entity! 32`;
