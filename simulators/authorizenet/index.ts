@@ -77,7 +77,7 @@ const ADDED_PROFILE = rules`
 const FOUND_PROFILE = rules`customerProfileId ${NUMERIC}, merchantCustomerId ${text(20)}, email ${text(255)}`;
 const LISTING = rules`
   sorting?: orderBy! is id|submitTimeUTC, orderDescending! ${FLAG}
-  paging?: limit! wholeText 1-1000, offset! wholeText 1-100000
+  paging?: limit! countText 1-1000, offset! countText 1-100000
 `;
 const UNSETTLED = rules`status is any|pendingApproval, ${LISTING}`;
 const BATCHES = rules`includeStatistics ${FLAG}, firstSettlementDate/lastSettlementDate /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?/`;

@@ -90,7 +90,7 @@ export const simulator = defineSimulator<State, Details, Source>({
   recorded: ["payment_type"],
   endpoints: {
     "POST /payments": { rules: PAYMENT, run: pay },
-    "GET /payments": { rules: rules`reference! 80, limit wholeText 1-100, skip wholeText 0-999999`, run: list },
+    "GET /payments": { rules: rules`reference! 80, limit countText 1-100, skip digits 1-6`, run: list },
     "GET /payments/:id": { run: readPayment },
     "GET /payments/:id/actions": { run: listActions },
     "POST /payments/:id/captures": { rules: rules`${FOLLOW}, capture_type is Final|NonFinal`, run: (call) => follow(call, "capture") },

@@ -66,7 +66,7 @@ const CUSTOMER = rules`
 const NEW_CUSTOMER: Rules = rules`${CUSTOMER}, email! email @email_invalid, source! /clv_[A-Za-z0-9]+/`;
 /** Milliseconds of a range, whose names have a dot. */
 const LIST = rules`
-  limit wholeText 1-100, customer/starting_after/ending_before 13, expand 255
+  limit countText 1-100, customer/starting_after/ending_before 13, expand 255
   created.gt/created.gte/created.lt/created.lte digits 13
 `;
 

@@ -58,7 +58,7 @@ const STORED = rules`
 `;
 const REPORT = rules`
   reference/id 100, account_name/account_id 64, status/order_by 32, currency 3, country 2, order 4
-  from_time_created/to_time_created /\d{4}-\d\d-\d\d/, page wholeText 1-999999, page_size wholeText 1-999
+  from_time_created/to_time_created /\d{4}-\d\d-\d\d/, page countText 1-999999, page_size countText 1-999
 `;
 const TOKEN = rules`
   app_id! 64, nonce! 256, secret! /[0-9a-f]{128}/, grant_type! is client_credentials, seconds_to_expire whole 60-604800, permissions[*] 64

@@ -56,7 +56,7 @@ const CARD = rules`
   card: accountNumberType is PAN|NETWORK_TOKEN|DEVICE_TOKEN|SAFETECH_TOKEN|SAFETECH_PAGE_ENCRYPTION
 `;
 const HOLDER = rules`
-  accountHolder: fullName 4-70, firstName/lastName 70, email 254, referenceId 25, ipAddress 45
+  accountHolder: fullName /.{4,70}/, firstName/lastName 70, email 254, referenceId 25, ipAddress 45
   accountHolder.phone: countryCode whole 1-999, phoneNumber 20
   accountHolder.billingAddress: line1/line2/city 40, state 3, postalCode ${POSTAL_CODE}, countryCode country3
   accountHolder.consumerProfileInfo: consumerProfileRequestType is CREATE

@@ -20,7 +20,7 @@ test("a table's words, ranges, lengths and codes are the rules of the same names
 });
 
 test("letters with how many of them, and forms of the whole value, are rules", () => {
-  const table = rules`id! [a-z_-] 2-4, day /\d{1,2}(,\d)?/ 1-3 @9, size 1-${12}`;
+  const table = rules`id! [a-z_-] 2-4, day /\d{1,2}(,\d)?/ 1-3 @9, size 1-${12}, page countText 1-300`;
   assert.equal(fault(table, { id: "a_-b", day: "1,2", size: "x" }), null);
   assert.equal(fault(table, { id: "abcde" }), "length id");
   assert.equal(fault(table, { id: "a" }), "length id");
@@ -28,6 +28,8 @@ test("letters with how many of them, and forms of the whole value, are rules", (
   assert.equal(fault(table, { id: 12 }), "type id");
   assert.equal(fault(table, { id: "ab", day: "1st" }), "value day 9");
   assert.equal(fault(table, { id: "ab", day: "12,3" }), "length day 9");
+  for (const page of ["0", "01", "301", "-1", 1]) assert.match(fault(table, { id: "ab", page }) ?? "", /page/);
+  assert.equal(fault(table, { id: "ab", page: "300" }), null);
   assert.equal(fault(table, { id: "ab", size: "thirteen chars" }), "length size");
 });
 

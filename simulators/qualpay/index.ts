@@ -73,7 +73,7 @@ const TOKENIZATION = rules`${MERCHANT}, ${CARD}, card_number! digits 12-19 @108,
 /** Where a card is stored or verified, a ZIP code has digits alone. */
 const NUMERIC = rules`avs_zip!${hasAddress} digits 1-9 @106`;
 const CHANGE = rules`${MERCHANT}, amt_tran! ${AMOUNT} @104`;
-const PAGE = rules`count wholeText 1-100, page wholeText 0-999999, order_on 64, order_by is asc|desc, filter /[a-z_]+,[A-Z_]+,.*/`;
+const PAGE = rules`count countText 1-100, page digits 1-6, order_on 64, order_by is asc|desc, filter /[a-z_]+,[A-Z_]+,.*/`;
 
 export const simulator = defineSimulator<object, Details, Stored>({
   body: "json",

@@ -94,7 +94,7 @@ const CHARGE = rules`
   threeDSecure.* any, merchantAccountId /ma_[A-Za-z0-9]+/
 `;
 const LIST = rules`
-  limit wholeText 1-100, startingAfterId/endingBeforeId/customerId 64, created[gt]/created[gte]/created[lt]/created[lte] ${TIME}
+  limit countText 1-100, startingAfterId/endingBeforeId/customerId 64, created[gt]/created[gte]/created[lt]/created[lte] ${TIME}
 `;
 const AMOUNT = rules`amount whole 1-${LARGEST}`;
 const REFUND = rules`${AMOUNT}, reason is fraudulent|duplicate|requested_by_customer`;

@@ -35,7 +35,7 @@ const METHOD = rules`
   billing_details[address][]: ${ADDRESS}
 `;
 const list = (property: string): Rules => rules`
-  limit wholeText 1-100, starting_after/ending_before 255, customer /cus_[A-Za-z0-9]+/, created wholeText, expand[*] is data.${property}
+  limit countText 1-100, starting_after/ending_before 255, customer /cus_[A-Za-z0-9]+/, created wholeText, expand[*] is data.${property}
   created[]: gt/gte/lt/lte wholeText
 `;
 const INTENT = rules`

@@ -63,7 +63,7 @@ const SAVE = rules`
 const FOLLOWING = rules`
   command! 32, refnum digits 1-20, trankey 20, amount amount ${LARGEST} @70, orderid 64, description/software 255
 `;
-const LIST = rules`limit wholeText 1-1000, offset wholeText 0-999999`;
+const LIST = rules`limit countText 1-1000, offset digits 1-6`;
 const commands = (endpoint: Endpoint<object, Details, Card>, ...names: string[]): Record<string, typeof endpoint> =>
   Object.fromEntries(names.map((name) => [`POST /api/:endpoint/transactions ${name}`, endpoint]));
 

@@ -63,6 +63,6 @@ export const PART = rules`reference 64, value.amount! whole 1-${LARGEST}, value.
 /** With any other parameter beside the reference the two dates are mandatory. */
 const isDated = (fields: Fields): boolean => fields.size !== 1 || !fields.has("transactionReference");
 export const QUERY = rules`
-  transactionReference 64, startDate/endDate!${isDated} /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, pageSize wholeText 1-300, currency currency
+  transactionReference 64, startDate/endDate!${isDated} /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, pageSize countText 1-300, currency currency
 `;
 export const EVENTS = rules`transactionRef! 64, entity! 32`;
