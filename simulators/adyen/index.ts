@@ -1,6 +1,6 @@
-import { brandOf, codeLength, country2, defineSimulator, forbiddenIf, header, ipv4, isAccepted, isCardNumber } from "../kit/index.ts";
-import { isExpired, issuer, json, matching, onlyIf, plain, Refusal, rule, rules, table, text, trueOrFalse } from "../kit/index.ts";
-import type { Answer, Call, Endpoint, Fields, Incoming, Transaction } from "../kit/index.ts";
+import { brandOf, codeLength, country2, defineSimulator, header, ipv4, isAccepted, isCardNumber, isExpired, issuer } from "../kit/index.ts";
+import { json, matching, plain, Refusal, refuseWith, rule, rules, table, text } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, Fields, Incoming, Kept, Transaction } from "../kit/index.ts";
 
 /**
  * Adyen's Checkout API: JSON under X-API-Key, a refusal by the issuer is status 200, unknown members are refused at every level.
@@ -28,6 +28,7 @@ const ORDERED = table(
 );
 /** Result codes other than Refused. */
 const RESULTS = table("4 Error, 9 Error, 15 Cancelled, 16 Cancelled");
+const brandIn = (number: string): string => BRANDS.get(brandOf(number)) ?? brandOf(number);
 const BRANDS = table("mastercard mc, unionpay cup");
 
 /** Reason code and the issuer's own words. */
@@ -43,10 +44,11 @@ interface Card {
   expiryYear: string;
   holderName: string | undefined;
 }
-type Stored = Card & { id: string; merchantAccount: string; shopperReference: string };
-type State = { stored: Map<string, Stored> };
-type Details = { pspReference: string; storedId: string | null };
-type AdyenCall = Call<State, Details>;
+/** A card of one shopper at one merchant account. */
+type Owned = Card & { merchantAccount: string; shopperReference: string };
+type Stored = Kept<Owned>;
+type Details = { pspReference: string };
+type AdyenCall = Call<object, Details, Owned>;
 
 const isByToken = (fields: Fields): boolean => fields.has("paymentMethod.storedPaymentMethodId");
 const isTyped = (fields: Fields): boolean => !isByToken(fields);
@@ -55,16 +57,12 @@ const isAmerican = (fields: Fields): boolean => ["US", "CA"].includes(String(fie
 const ACCOUNT = matching(/^(?!.*wrong)[\w-]{1,80}$/i, "a merchant account");
 const SHOPPER = text(256, 3);
 const COUNTRY = rule((value) => (value === "ZZ" ? null : country2.check(value)));
-const NUMBER = onlyIf(matching(/^[0-9]{12,19}$/, "a card number"), isTyped);
-const CVC = matching(/^[0-9]{3,4}$/, "three or four digits");
-const RESPONSE_CODE = matching(/^[0-9]{1,2}$/, "a number");
-const STATEMENT = matching(/^[A-Za-z0-9 .,'_?+*/-]{1,22}$/, "at most 22 letters, digits, blanks and .,'_-?+*/");
 const IP = rule((value) => (typeof value === "string" && value.includes(":") && value.length <= 50 ? null : ipv4.check(value)));
 const MERCHANT = rules`merchantAccount! ${ACCOUNT} @901`;
 const HIS = rules`${MERCHANT}, shopperReference! ${SHOPPER}`;
 const AMOUNT = rules`amount: value! whole 0-1000000000000, currency! currency`;
 const CARD = rules`
-  type! is scheme, number ${NUMBER} @101, expiryMonth!${isTyped} month @129, expiryYear!${isTyped} year4 @129, cvc ${CVC} @103
+  type! is scheme, number=${isTyped} digits 12-19 @101, expiryMonth!${isTyped} month @129, expiryYear!${isTyped} year4 @129, cvc digits 3-4 @103
   holderName 15000, brand 32
 `;
 const MODEL = "is CardOnFile|Subscription|UnscheduledCardOnFile";
@@ -72,12 +70,12 @@ const PAYMENT = rules`
   ${MERCHANT}, ${AMOUNT}, reference! 80 @130, returnUrl! 1024 @14_030, shopperInteraction is Ecommerce|ContAuth|Moto|POS
   paymentMethod: ${CARD}, storedPaymentMethodId 64
   captureDelayHours whole 0-672, metadata.* 0-80 @177, channel is iOS|Android|Web, merchantOrderReference 1000
-  additionalData: manualCapture is true|false, RequestedTestAcquirerResponseCode ${RESPONSE_CODE}
-  shopperIP ${IP}, shopperEmail email 256, shopperStatement ${STATEMENT}
+  additionalData: manualCapture is true|false, RequestedTestAcquirerResponseCode digits 1-2
+  shopperIP ${IP}, shopperEmail email 256, shopperStatement [A-Za-z0-9\x20.\x2c'_?+*/-] 1-22
   billingAddress?: city/houseNumberOrName/street! 3000 @104, postalCode! 10 @104, country! ${COUNTRY} @104
   billingAddress: stateOrProvince!${isAmerican} 3 @104
   shopperName?: firstName/lastName! 80
-  authenticationData.attemptAuthentication is always|never, storePaymentMethod ${forbiddenIf(trueOrFalse, isByToken)}
+  authenticationData.attemptAuthentication is always|never, storePaymentMethod~${isByToken} bool
   shopperReference!${isStored} ${SHOPPER}, recurringProcessingModel!${isByToken} ${MODEL}
 `;
 const FOLLOWING = rules`${MERCHANT}, reference 80 @130`;
@@ -86,7 +84,7 @@ const STORED = rules`
   paymentMethod: ${CARD}
 `;
 
-const ENDPOINTS: Readonly<Record<string, Endpoint<State, Details>>> = {
+const ENDPOINTS: Readonly<Record<string, Endpoint<object, Details, Owned>>> = {
   "POST /payments": { rules: PAYMENT, run: pay },
   "POST /payments/:psp/captures": { rules: rules`${FOLLOWING}, ${AMOUNT}`, run: (call) => follow(call, capture) },
   "POST /payments/:psp/reversals": { rules: FOLLOWING, run: (call) => follow(call, reverse) },
@@ -96,15 +94,16 @@ const ENDPOINTS: Readonly<Record<string, Endpoint<State, Details>>> = {
   "DELETE /storedPaymentMethods/:id": { rules: HIS, run: remove },
 };
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<object, Details, Owned>({
   body: "json",
-  state: () => ({ stored: new Map() }),
   authenticate(request) {
     const key = header(request, "x-api-key");
     if (!isAccepted(key, /^AQ[A-Za-z0-9+/=.-]+$/)) throw refusal(401, "000", "HTTP Status Response - Unauthorized", "security");
     return key;
   },
   idempotency: { keyOf, mismatch: () => inProgress(), running: () => inProgress(), windowMs: KEPT_MS },
+  reference: "reference",
+  recorded: ["shopperInteraction", "merchantAccount", "shopperReference"],
   endpoints: Object.fromEntries(
     VERSIONS.flatMap((version) => Object.entries(ENDPOINTS).map(([name, endpoint]) => [name.replace("/", `/${version}/`), endpoint])),
   ),
@@ -118,9 +117,9 @@ export const simulator = defineSimulator<State, Details>({
       return said === undefined ? refusal(422, "702", `Field '${field}' ${words}`) : invalid(said);
     },
   },
-  finish(answer, request) {
+  responseHeaders(request) {
     const key = header(request, "idempotency-key");
-    return key === "" ? answer : { ...answer, headers: { ...answer.headers, "idempotency-key": key } };
+    return key === "" ? {} : { "idempotency-key": key };
   },
 });
 
@@ -159,23 +158,23 @@ function typedCard(call: AdyenCall): Card {
   return { number, expiryMonth, expiryYear, holderName: call.maybe("paymentMethod.holderName") };
 }
 
+/** Whether a card is kept for the shopper and the merchant account of the request. */
+const isHis = (call: AdyenCall) => (one: Stored | undefined) =>
+  one?.merchantAccount === call.text("merchantAccount") && one.shopperReference === call.text("shopperReference");
+
 /** The card kept under that id for this shopper of this merchant account. */
 function storedCard(call: AdyenCall, id: string): Stored {
-  const stored = call.state.stored.get(id);
-  const isHis = stored?.merchantAccount === call.text("merchantAccount") && stored.shopperReference === call.text("shopperReference");
-  if (!isHis) throw refusal(422, "702", "No such stored payment method for this shopper");
-  return stored;
+  const stored = call.vault.get(id);
+  return stored && isHis(call)(stored) ? stored : refuseWith(refusal(422, "702", "No such stored payment method for this shopper"));
 }
 
 /** Keeps a card for the shopper: the same number again is the same one. */
-function store(call: AdyenCall, card: Card): { stored: Stored; operationType: string } {
-  const [merchantAccount, shopperReference] = [call.text("merchantAccount"), call.text("shopperReference")];
-  const same = [...call.state.stored.values()].find(
-    (one) => one.number === card.number && one.merchantAccount === merchantAccount && one.shopperReference === shopperReference,
-  );
+function store(call: AdyenCall, card: Card, how: "keep" | "store" = "keep"): { stored: Stored; operationType: string } {
+  const same = call.vault.find((one) => one.number === card.number && isHis(call)(one));
   const isUnchanged = same?.expiryMonth === card.expiryMonth && same.expiryYear === card.expiryYear;
-  const stored = { id: same?.id ?? newId(call), merchantAccount, shopperReference, ...card };
-  call.state.stored.set(stored.id, stored);
+  const [merchantAccount, shopperReference] = call.texts("merchantAccount", "shopperReference");
+  const reference = call.maybe("reference") ?? shopperReference;
+  const stored = call.vault[how](same?.id ?? newId(call), { merchantAccount, shopperReference, ...card }, reference);
   return { stored, operationType: same === undefined ? "created" : isUnchanged ? "alreadyExisting" : "updated" };
 }
 
@@ -212,27 +211,15 @@ function pay(call: AdyenCall): Answer {
   const kept = isStoring && no === null ? store(call, card) : null;
   const isCaptured = call.text("captureDelayHours") === "0" && call.text("additionalData.manualCapture") !== "true";
   const kind = value === 0 ? (isStoring ? "token" : "authorization") : isCaptured ? "charge" : "authorization";
-  call.transactions.add({
-    id: kind === "token" && kept !== null ? kept.stored.id : pspReference,
-    reference: call.text("reference"),
-    kind,
-    isApproved: no === null,
-    amountMinor: value,
-    currency: call.text("amount.currency"),
-    card: card.number,
-    details: { pspReference, storedId: kept?.stored.id ?? null },
-    ledger: {
-      shopperInteraction: call.maybe("shopperInteraction") ?? "Ecommerce",
-      merchantAccount: call.text("merchantAccount"),
-      shopperReference: call.maybe("shopperReference") ?? null,
-    },
-  });
+  const id = kind === "token" && kept !== null ? kept.stored.id : pspReference;
+  const currency = call.text("amount.currency");
+  call.take({ id, kind, no, amountMinor: value, currency, card: card.number, details: { pspReference } });
   const additionalData = {
     cvcResult: cvcOf(call, no),
     avsResult: avsOf(call),
     refusalReasonRaw: no?.[1] ?? "AUTHORISED",
     cardSummary: card.number.slice(-4),
-    paymentMethod: BRANDS.get(brandOf(card.number)) ?? brandOf(card.number),
+    paymentMethod: brandIn(card.number),
     ...(no === null && { authCode: call.tools.digits(6) }),
     ...(kept && tokenData(call, kept)),
   };
@@ -260,11 +247,11 @@ function tokenData(call: AdyenCall, { stored, operationType }: ReturnType<typeof
       };
 }
 
-const shown = ({ id, number, merchantAccount: _account, ...stored }: Stored): object => ({
+const shown = ({ id, number, merchantAccount: _account, reference: _reference, at: _at, ...stored }: Stored): object => ({
   id,
   lastFour: number.slice(-4),
   type: "scheme",
-  brand: BRANDS.get(brandOf(number)) ?? brandOf(number),
+  brand: brandIn(number),
   ...stored,
 });
 
@@ -300,26 +287,16 @@ function cancel(call: AdyenCall): Answer {
 
 function list(call: AdyenCall): Answer {
   const [merchantAccount, shopperReference] = [call.text("merchantAccount"), call.text("shopperReference")];
-  const found = call.lookUp(shopperReference, ({ details }) => details.storedId !== null);
-  const ids = [...new Set(found.map(({ details }) => details.storedId ?? ""))];
-  const his = ids
-    .flatMap((id) => call.state.stored.get(id) ?? [])
-    .filter((one) => one.merchantAccount === merchantAccount && one.shopperReference === shopperReference);
-  return json(200, { merchantAccount, shopperReference, storedPaymentMethods: his.map(shown) });
+  return json(200, { merchantAccount, shopperReference, storedPaymentMethods: call.lookUpCards(shopperReference, isHis(call)).map(shown) });
 }
 
 function storeUnchecked(call: AdyenCall): Answer {
   const card = typedCard(call);
   call.decide(ISSUER, card.number);
-  const { stored } = store(call, card);
-  const details = { pspReference: "", storedId: stored.id };
-  call.transactions.add({ id: stored.id, reference: stored.shopperReference, kind: "token", isApproved: true, card: card.number, details });
-  return json(201, shown(stored));
+  return json(201, shown(store(call, card, "store").stored));
 }
 
 function remove(call: AdyenCall): Answer {
-  const { id } = storedCard(call, call.param("id"));
-  call.state.stored.delete(id);
-  call.transactions.forget(id);
+  call.vault.remove(storedCard(call, call.param("id")).id);
   return plain(204, "");
 }

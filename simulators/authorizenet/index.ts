@@ -1,4 +1,4 @@
-import { checkCredential, defineSimulator, flatten, matching, oneOf, plain, Refusal, rule, rules, textOf } from "../kit/index.ts";
+import { checkCredential, defineSimulator, flatten, plain, Refusal, rule, rules, textOf } from "../kit/index.ts";
 import type { Answer, Call, Incoming, Rule, Rules } from "../kit/index.ts";
 import { addPaymentProfile, createCustomerProfile, deleteCustomerProfile, getCustomerProfile } from "./profiles.ts";
 import { getDetails, listBatch, listBatches, listUnsettled } from "./reports.ts";
@@ -21,15 +21,10 @@ const text = (longest: number, shortest = 0): Rule =>
   });
 const SETTING_NAMES =
   "emailCustomer|merchantEmail|allowPartialAuth|headerEmailReceipt|footerEmailReceipt|recurringBilling|duplicateWindow|testRequest";
-const NUMERIC = matching(/^[0-9]+$/, "numeric");
-const FLAG = oneOf("true", "false");
-const DECIMAL = matching(/^[0-9]+(\.[0-9]{1,4})?$/, "a decimal");
-const TIME = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?$/, "a date and time");
-const NUMBER = matching(/^[0-9X]{4,16}$/, "a card number");
-const CODE = matching(/^[0-9]{3,4}$/, "a card code");
-const LIMIT = matching(/^([1-9]\d{0,2}|1000)$/, "1 to 1000");
-const OFFSET = matching(/^[1-9]\d{0,5}$/, "1 to 100000");
-const CARD = rules`cardNumber! ${NUMBER}, expirationDate! ${text(7, 4)}, cardCode ${CODE}`;
+const NUMERIC = "digits 1-99";
+const FLAG = "is true|false";
+const DECIMAL = String.raw`/[0-9]+(\.[0-9]{1,4})?/`;
+const CARD = rules`cardNumber! [0-9X] 4-16, expirationDate! ${text(7, 4)}, cardCode digits 3-4`;
 const ADDRESS = rules`
   firstName/lastName/company ${text(50)}, address ${text(60)}, city/state ${text(40)}, zip ${text(20)}, country ${text(60)}
   phoneNumber/faxNumber ${text(25)}, email ${text(255)}
@@ -82,10 +77,10 @@ const ADDED_PROFILE = rules`
 const FOUND_PROFILE = rules`customerProfileId ${NUMERIC}, merchantCustomerId ${text(20)}, email ${text(255)}`;
 const LISTING = rules`
   sorting?: orderBy! is id|submitTimeUTC, orderDescending! ${FLAG}
-  paging?: limit! ${LIMIT}, offset! ${OFFSET}
+  paging?: limit! countText 1-1000, offset! countText 1-100000
 `;
 const UNSETTLED = rules`status is any|pendingApproval, ${LISTING}`;
-const BATCHES = rules`includeStatistics ${FLAG}, firstSettlementDate/lastSettlementDate ${TIME}`;
+const BATCHES = rules`includeStatistics ${FLAG}, firstSettlementDate/lastSettlementDate /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?/`;
 const AUTHENTICATION = rules`
   merchantAuthentication: name! ${text(25)}, transactionKey! ${text(16)}
   refId ${text(20)}

@@ -1,4 +1,4 @@
-import { isoSeconds, refuseWith } from "../kit/index.ts";
+import { byState, isoSeconds, refuseWith } from "../kit/index.ts";
 import type { Answer } from "../kit/index.ts";
 import { answer, notFound, OK, refusal } from "./replies.ts";
 import type { Result } from "./replies.ts";
@@ -10,15 +10,10 @@ import type { AuthnetCall, Payment } from "./transactions.ts";
 const NO_RECORDS: Result = { code: "I00004", text: "No records found." };
 const DAY_MS = 24 * 3_600_000;
 
-const STATUSES: Readonly<Record<Payment["state"], string>> = {
-  declined: "declined",
-  authorized: "authorizedPendingCapture",
-  captured: "capturedPendingSettlement",
-  settled: "settledSuccessfully",
-  refunded: "settledSuccessfully",
-  voided: "voided",
-  verified: "voided",
-};
+const STATUSES = byState(`
+  declined declined, authorized authorizedPendingCapture, captured capturedPendingSettlement
+  settled/refunded settledSuccessfully, voided/verified voided
+`);
 
 /** What lists and details both show. */
 function shown({ id, at, state, card, details }: Payment): object {

@@ -1,4 +1,4 @@
-import { brandOf, isCardNumber, isExpired, issuer } from "../kit/index.ts";
+import { brandNames, brandOf, isCardNumber, isExpired, issuer, table } from "../kit/index.ts";
 import type { Answer, Call, SimulatorTools, Transaction } from "../kit/index.ts";
 import { answer, notFound, OK, refusal, UNSUCCESSFUL } from "./replies.ts";
 
@@ -73,22 +73,8 @@ const ISSUER = issuer<Reason>(`
 const WRONG_CODE_CARD = "4000000000000127";
 
 /** The vendor's sandbox triggers (Testing Guide): the billing ZIP and the card code. */
-const AVS_BY_ZIP: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    46201: "A",
-    46203: "E",
-    46204: "G",
-    46205: "N",
-    46206: "P",
-    46207: "R",
-    46208: "S",
-    46209: "U",
-    46211: "W",
-    46214: "X",
-    46217: "Z",
-  }),
-);
-const CVV_BY_CODE: ReadonlyMap<string, string> = new Map(Object.entries({ 900: "M", 901: "N", 902: "S", 903: "U", 904: "P" }));
+const AVS_BY_ZIP = table("46201 A, 46203 E, 46204 G, 46205 N, 46206 P, 46207 R, 46208 S, 46209 U, 46211 W, 46214 X, 46217 Z");
+const CVV_BY_CODE = table("900 M, 901 N, 902 S, 903 U, 904 P");
 const ZIP_DECLINED = "46282";
 const ZIP_PARTIAL = /^4622[5-8]$/;
 const PART_MINOR = 123;
@@ -147,10 +133,10 @@ export function judge(call: AuthnetCall, { number, expiry, code }: Card, billTo:
   return { responseCode: "1", reason: "1", text: "This transaction has been approved.", avs, cvv };
 }
 
-const BRANDS: ReadonlyMap<string, string> = new Map(
-  Object.entries({ mastercard: "MasterCard", amex: "AmericanExpress", discover: "Discover", jcb: "JCB", diners: "DinersClub" }),
+export const accountTypeOf = brandNames(
+  "mastercard MasterCard, amex AmericanExpress, discover Discover, jcb JCB, diners DinersClub",
+  "Visa",
 );
-export const accountTypeOf = (number: string): string => BRANDS.get(brandOf(number)) ?? "Visa";
 export const shownNumber = (number: string): string => `XXXX${number.slice(-4)}`;
 export const newLetters = (tools: SimulatorTools, length: number): string => tools.id("", length).toUpperCase();
 

@@ -1,6 +1,6 @@
-import { amountText, basic, brandOf, defineSimulator, header, isAccepted, issuer, json, matching, Refusal, rules } from "../kit/index.ts";
-import { table, textOf } from "../kit/index.ts";
-import type { Answer, Call, CardFault, Incoming, Rules, Transaction } from "../kit/index.ts";
+import { amountText, basicUser, brandOf, cardFaults, defineSimulator, header, issuer, json, Refusal, refused } from "../kit/index.ts";
+import { rules, table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Incoming, Kept, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Braintree's GraphQL API: one address, status 200 for whatever the engine says, declines without errors, errors by class. A card becomes
@@ -13,18 +13,15 @@ const DEFAULT_ACCOUNT = "exampleshop_usd";
 const ACCOUNTS = table(`${DEFAULT_ACCOUNT} USD, exampleshop_eur EUR, exampleshop_jpy JPY`);
 const DUPLICATE_MS = 30_000;
 
-interface Details {
-  globalId: string;
-  status: string;
-  event: Record<string, unknown>;
-  value: string;
-}
-type Vaulted = { id: string; legacyId: string; number: string };
+type Details = { globalId: string; status: string; event: Record<string, unknown>; value: string };
+/** A stored card, under its global id. */
+type Vaulted = { number: string; legacyId: string; customerId: string };
 interface State {
   singles: Map<string, { number: string; isUsed: boolean }>;
-  customers: Map<string, { legacyId: string; cards: Vaulted[] }>;
+  /** Their legacy ids. */
+  customers: Map<string, string>;
 }
-type BraintreeCall = Call<State, Details>;
+type BraintreeCall = Call<State, Details, Vaulted>;
 
 /** A processor's code and words, or a rule of the merchant's gateway. */
 type No = { code: string; message: string; status?: "FAILED" } | { rejected: string };
@@ -40,13 +37,10 @@ const ISSUER = issuer<No>(
 );
 
 const INPUT = "variables.input";
-const POSTAL_CODE = matching(/^[A-Za-z0-9 -]{1,12}$/, "at most nine letters and digits, with blanks and hyphens");
-const ID = matching(/^[A-Za-z0-9+/=_-]{1,255}$/, "an id");
-const MONTH = matching(/^(0?[1-9]|1[0-2])$/, "a month");
-const YEAR = matching(/^(\d\d|20\d\d)$/, "a year");
+const ID = "[A-Za-z0-9+/=_-] 1-255";
 const AMOUNT = amountText(99_999_999.99, /^\d{1,8}(\.\d{2,3})?$/);
 const ADDRESS = rules`
-  company/addressLine1/addressLine2/adminArea1/adminArea2/firstName/lastName 255, postalCode ${POSTAL_CODE}, countryCode 3
+  company/addressLine1/addressLine2/adminArea1/adminArea2/firstName/lastName 255, postalCode [A-Za-z0-9\x20-] 1-12, countryCode 3
   streetAddress/extendedAddress/locality/region 255
 `;
 const QUERY = rules`query! 8000, operationName 100`;
@@ -56,7 +50,7 @@ const operation = (input: Rules): Rules => rules`
   ${INPUT}: clientMutationId 255, ${input}
 `;
 const TOKENIZE = operation(rules`
-  creditCard: number! digits 12-19, expirationMonth! ${MONTH}, expirationYear! ${YEAR}, cvv digits 3-4, cardholderName 175
+  creditCard: number! digits 12-19, expirationMonth! /0?[1-9]|1[0-2]/, expirationYear! /(20)?\d\d/, cvv digits 3-4, cardholderName 175
   creditCard.billingAddress: ${ADDRESS}
   options.validate bool
 `);
@@ -88,16 +82,15 @@ customer paymentMethod paymentMethods paymentMethodSnapshot verification details
     .split(/\s+/),
 );
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<State, Details, Vaulted>({
   body: "json",
   state: () => ({ singles: new Map(), customers: new Map() }),
   authenticate(request) {
-    const given = basic(request);
-    const isKnown = given !== null && isAccepted(given.user, /^[a-z0-9]{1,64}$/) && isAccepted(given.password, /^[a-z0-9]{1,64}$/);
-    if (!isKnown) throw problem("AUTHENTICATION", "Authentication credentials are invalid or missing.");
+    const key = basicUser(request, { user: /^[a-z0-9]{1,64}$/, password: /^[a-z0-9]{1,64}$/ });
+    if (key === null) throw problem("AUTHENTICATION", "Authentication credentials are invalid or missing.");
     if (header(request, "braintree-version") !== DATE)
       throw problem("UNSUPPORTED_CLIENT", "Braintree-Version header is missing or invalid.");
-    return given.user;
+    return key;
   },
   operationOf: (fields) => {
     const query = textOf(fields, "query");
@@ -107,6 +100,7 @@ export const simulator = defineSimulator<State, Details>({
     const root = /^\s*(?:mutation|query)\b[^{]*\{\s*(\w+)/.exec(query)?.[1];
     return root === "node" && /\bon Customer\b/.test(query) ? "customer" : root;
   },
+  reference: `${INPUT}.transaction.orderId`,
   endpoints: {
     "POST /graphql ping": { rules: QUERY, run: () => json(200, { data: { ping: "pong" } }) },
     "POST /graphql tokenizeCreditCard": { rules: TOKENIZE, run: tokenize },
@@ -120,11 +114,9 @@ export const simulator = defineSimulator<State, Details>({
     "POST /graphql customer": { rules: NODE, run: readCustomer },
   },
   refuse: {
-    malformed: () => new Refusal(json(200, { data: null, errors: [{ message: "Request body is not valid JSON." }] }), "MALFORMED"),
+    malformed: () => badDocument("Request body is not valid JSON."),
     path: ({ path }) =>
-      path === "/graphql"
-        ? new Refusal(json(200, { data: null, errors: [{ message: "Validation error: unknown operation" }] }), "MALFORMED")
-        : new Refusal({ status: 404, body: "Not found" }, "404"),
+      path === "/graphql" ? badDocument("Validation error: unknown operation") : new Refusal({ status: 404, body: "Not found" }, "404"),
     field: ({ field, kind }, request) => fieldRefusal(field, kind, request),
   },
   finish: (answer, { tools, operation: name }) => {
@@ -146,11 +138,13 @@ function placed(said: Said, name: string | undefined): Said {
   return { data: { [name]: null }, errors: said.errors?.map((error) => ({ ...error, path: [name] })) ?? [] };
 }
 
+const badDocument = (message: string): Refusal => refused("MALFORMED", 200, { data: null, errors: [{ message }] });
+
 /** What the engine says of a request that it understands: `legacyCode` where a field is at fault. */
 function problem(errorClass: string, message: string, legacyCode?: string, inputPath?: string[]): Refusal {
   const errorType = errorClass === "VALIDATION" ? "user_error" : "developer_error";
   const extensions = { errorType, errorClass, ...(legacyCode && { legacyCode }), ...(inputPath && { inputPath }) };
-  return new Refusal(json(200, { data: null, errors: [{ message, extensions }] }), legacyCode ?? errorClass);
+  return refused(legacyCode ?? errorClass, 200, { data: null, errors: [{ message, extensions }] });
 }
 
 /** Numbers of the validations that the vendor names; a member that the schema does not have is no valid document. */
@@ -169,10 +163,7 @@ function fieldRefusal(field: string, kind: string, { operation: name }: Incoming
   if (kind === "missing" && known !== undefined)
     return problem("VALIDATION", "Credit card number is required.", "81714", field.split(".").slice(1));
   if (kind !== "unknown" && known !== undefined) return problem("VALIDATION", known[2], known[1], field.split(".").slice(1));
-  return new Refusal(
-    json(200, { data: null, errors: [{ message: `Variable "$input" of ${name ?? "?"}: ${field} (${kind})` }] }),
-    "MALFORMED",
-  );
+  return badDocument(`Variable "$input" of ${name ?? "?"}: ${field} (${kind})`);
 }
 
 const field = (call: BraintreeCall, name: string): string => call.text(`${INPUT}.${name}`);
@@ -184,11 +175,10 @@ const shownCard = (number: string) => ({
 });
 
 /** What a validation has against a card: the field, the code and the words. */
-const CARD_FAULTS: Readonly<Record<CardFault, readonly [name: string, code: string, words: string]>> = {
-  number: ["number", "81715", "Credit card number is invalid."],
-  expiry: ["expirationYear", "81709", "Expiration date is required to be in the future."],
-  code: ["cvv", "81707", "CVV must be 4 digits for American Express and 3 digits for other card types."],
-};
+const faultOf = cardFaults<readonly [name: string, code: string, words: string]>(`
+  number number|81715|Credit card number is invalid., expiry expirationYear|81709|Expiration date is required to be in the future.
+  code cvv|81707|CVV must be 4 digits for American Express and 3 digits for other card types.
+`);
 
 function tokenize(call: BraintreeCall): Answer {
   const path = `${INPUT}.creditCard`;
@@ -196,7 +186,7 @@ function tokenize(call: BraintreeCall): Answer {
   const places = { number: `${path}.number`, month: `${path}.expirationMonth`, year: `${path}.expirationYear`, code: `${path}.cvv` };
   if (field(call, "options.validate") === "true")
     call.card(places, (fault) => {
-      const [name, code, words] = CARD_FAULTS[fault];
+      const [name, code, words] = faultOf(fault);
       return problem("VALIDATION", words, code, ["input", "creditCard", name]);
     });
   const id = call.tools.id("tokencc_bh_", 20);
@@ -207,7 +197,7 @@ function tokenize(call: BraintreeCall): Answer {
 /** The card of a single-use id, which is used up by it, or of a stored one. */
 function cardOf(call: BraintreeCall): string {
   const id = field(call, "paymentMethodId");
-  const stored = [...call.state.customers.values()].flatMap(({ cards }) => cards).find((card) => card.id === id);
+  const stored = call.vault.get(id);
   if (stored !== undefined) return stored.number;
   const single = call.state.singles.get(id);
   if (single === undefined) throw problem("VALIDATION", "Unknown payment method.", "91565", ["input", "paymentMethodId"]);
@@ -268,16 +258,9 @@ function charge(call: BraintreeCall): Answer {
   const legacyId = call.tools.id("", 8);
   const globalId = globalOf("transaction", legacyId);
   if (twin) event["duplicateOf"] = { id: twin.details.globalId, legacyId: twin.id, orderId };
-  const transaction = call.transactions.add({
-    id: legacyId,
-    reference: orderId || null,
-    kind: "charge",
-    isApproved: no === null,
-    amountMinor: Math.round(Number(value) * (currency === "JPY" ? 1 : 100)),
-    currency,
-    card: number,
-    details: { globalId, status, event, value },
-  });
+  const amountMinor = Math.round(Number(value) * (currency === "JPY" ? 1 : 100));
+  const details = { globalId, status, event, value };
+  const transaction = call.take({ id: legacyId, kind: "charge", no, amountMinor, currency, card: number, details });
   return json(200, { data: { chargeCreditCard: { transaction: shown(transaction) } } });
 }
 
@@ -300,7 +283,7 @@ function shown({ id, reference, card, currency, state, details }: Transaction<De
 function createCustomer(call: BraintreeCall): Answer {
   const legacyId = call.tools.digits(9);
   const id = globalOf("customer", legacyId);
-  call.state.customers.set(id, { legacyId, cards: [] });
+  call.state.customers.set(id, legacyId);
   return json(200, { data: { createCustomer: { customer: { id, legacyId } } } });
 }
 
@@ -314,43 +297,41 @@ function notFound(): never {
 function vault(call: BraintreeCall): Answer {
   const customerId = field(call, "customerId");
   if (customerId === "") throw problem("VALIDATION", "A customer is required here.", "91704", ["input", "customerId"]);
-  const customer = customerOf(call, customerId);
+  customerOf(call, customerId);
   accountOf(call, "verification.merchantAccountId");
   const number = cardOf(call);
   const no = field(call, "verification.skip") === "true" ? null : call.decide(ISSUER, number);
   const { status, event } = judged(no);
   const legacyId = call.tools.id("", 7);
-  const card = { id: globalOf("paymentmethod_cc", legacyId), legacyId, number };
-  if (no === null) customer.cards.push(card);
+  const globalId = globalOf("paymentmethod_cc", legacyId);
+  const card = no === null ? call.vault.keep(globalId, { number, legacyId, customerId }) : undefined;
   // The vault names no order: the ledger has what the sender wants echoed.
-  call.transactions.add({
-    id: legacyId,
-    reference: call.maybe(`${INPUT}.clientMutationId`) ?? customerId,
-    kind: "token",
-    isApproved: no === null,
-    card: number,
-    details: { globalId: card.id, status, event, value: "0.00" },
-  });
+  const reference = call.maybe(`${INPUT}.clientMutationId`) ?? customerId;
+  call.take({ id: legacyId, reference, kind: "token", no, card: number, details: { globalId, status, event, value: "0.00" } });
   const verification = {
     status: no === null ? "VERIFIED" : status,
     gatewayRejectionReason: event["gatewayRejectionReason"] ?? null,
     processorResponse: event["processorResponse"] ?? null,
   };
-  const paymentMethod = no === null ? shownStored(card, customerId, customer.legacyId) : null;
+  const paymentMethod = card ? shownStored(call, card) : null;
   return json(200, { data: { vaultCreditCard: { paymentMethod, verification } } });
 }
 
-const shownStored = ({ id, legacyId, number }: Vaulted, customerId: string, customer: string) => ({
+const shownStored = ({ state }: BraintreeCall, { id, legacyId, number, customerId }: Kept<Vaulted>) => ({
   id,
   legacyId,
   usage: "MULTI_USE",
   details: shownCard(number),
-  customer: { id: customerId, legacyId: customer },
+  customer: { id: customerId, legacyId: state.customers.get(customerId) },
 });
 
 function deleteCustomer(call: BraintreeCall): Answer {
   const id = field(call, "customerId");
-  for (const { legacyId } of customerOf(call, id).cards) call.transactions.forget(legacyId);
+  customerOf(call, id);
+  for (const card of call.vault.all(({ customerId }) => customerId === id)) {
+    call.vault.use(card.id);
+    call.transactions.forget(card.legacyId);
+  }
   call.state.customers.delete(id);
   return json(200, { data: { deleteCustomer: { clientMutationId: call.maybe(`${INPUT}.clientMutationId`) ?? null } } });
 }
@@ -389,11 +370,7 @@ function readTransaction(call: BraintreeCall): Answer {
 
 function readCustomer(call: BraintreeCall): Answer {
   const id = call.text("variables.id");
-  const customer = call.state.customers.get(id);
-  const stored = customer?.cards ?? [];
-  const seen = call.lookUp(id, (one) => stored.some(({ legacyId }) => legacyId === one.id)).map((one) => one.id);
-  const cards = stored.filter(({ legacyId }) => seen.includes(legacyId));
-  const edges = cards.map((card) => ({ node: shownStored(card, id, customer?.legacyId ?? "") }));
-  const node = customer ? { id, legacyId: customer.legacyId, paymentMethods: { edges } } : notFound();
-  return json(200, { data: { node } });
+  const cards = call.lookUpCards(id, ({ customerId }) => customerId === id);
+  const edges = cards.map((card) => ({ node: shownStored(call, card) }));
+  return json(200, { data: { node: { id, legacyId: customerOf(call, id), paymentMethods: { edges } } } });
 }

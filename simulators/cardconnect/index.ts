@@ -1,6 +1,6 @@
-import { basic, brandOf, byState, defineSimulator, digitTime, forbiddenIf, hash, isAccepted, isCardNumber } from "../kit/index.ts";
-import { isExpired, json, majorOf, mask, matching, oneOf, plain, Refusal, refuseWith, rules, table, text, textOf } from "../kit/index.ts";
-import type { Answer, Call, Endpoint, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
+import { basicUser, brandNames, byState, defineSimulator, digitTime, hash, isCardNumber, isExpired, json, majorOf } from "../kit/index.ts";
+import { mask, plain, Refusal, refused, refuseWith, rules, table, text, textOf } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, Fields, Incoming, Kept, Rule, Transaction } from "../kit/index.ts";
 import { AVS, CVV, ISSUER, KNOWN, no, PARTIAL, PPS } from "./words.ts";
 import type { No } from "./words.ts";
 
@@ -15,26 +15,21 @@ const ENFORCES_CODE = /000$/;
 const VOIDABLE_MS = 30 * 24 * 3600_000;
 const USERFIELD_BYTES = 4000;
 
-const TYPES = table("visa VISA, mastercard MC, discover DISC, amex AMEX");
+const typeOf = brandNames("visa VISA, mastercard MC, discover DISC, amex AMEX", "VISA");
 const ENTRY = table("T Moto, E ECommerce, R Recurring");
 
 type Members = Readonly<Record<string, unknown>>;
-interface Profile {
-  /** Profile and account. */
-  id: string;
-  number: string;
-  expiry: string;
-  key: string;
-  members: Members;
-}
-type State = { profiles: Profile[]; /** By their own order ids. */ refunds: Map<string, object> };
+/** A stored card, whose id is that of its profile and its account; `key` has all that tells it from others. */
+type Profile = { number: string; expiry: string; key: string; members: Members };
+/** Refunds by their own order ids. */
+type State = { refunds: Map<string, object> };
 interface Details {
   orderid: string;
   profile: string | null;
   /** The answer to the authorization. */
   members: Members;
 }
-type CardconnectCall = Call<State, Details>;
+type CardconnectCall = Call<State, Details, Profile>;
 type Payment = Transaction<Details>;
 
 const ascii = (longest: number, least = 1): Rule => ({
@@ -44,23 +39,19 @@ const isStored = (fields: Fields): boolean => /\//.test(textOf(fields, "profile"
 const isDirect = (fields: Fields): boolean => !isStored(fields);
 const isKept = (fields: Fields): boolean => /^Y|\//.test(textOf(fields, "profile"));
 /** With a point in major units, without one in minor. */
-const AMOUNT = matching(/^(\d+|\d+\.\d{1,2})$/, "an amount", 14);
-const EXPIRY = matching(/^((0[1-9]|1[0-2])\d{2}|20\d{2}([1-9]|0[1-9]|1[0-2])|20\d{2}(0[1-9]|1[0-2])\d{2})$/, "an expiry", 8);
-const COUNTRY = matching(/^[A-Z]{2}$/, "two letters");
-const POSTAL = matching(/^[A-Za-z0-9]{1,9}$/, "letters and digits");
-const CURRENCY = matching(/^[A-Z]{3}$/, "three letters");
-const PROFILE = matching(/^(Y|N|\d{1,20}\/\d{1,3})$/, "Y or a profile and its account", 24);
-const PERMISSION = forbiddenIf(oneOf("Y", "N"), (fields) => textOf(fields, "profile") !== "Y");
+const AMOUNT = String.raw`/\d+(\.\d{1,2})?/ 1-14`;
+const EXPIRY = String.raw`/((0[1-9]|1[0-2])\d{2}|20\d{2}([1-9]|0[1-9]|1[0-2])|20\d{2}(0[1-9]|1[0-2])\d{2})/`;
+const isUnkept = (fields: Fields): boolean => textOf(fields, "profile") !== "Y";
 const MERCHANT = rules`merchid! digits 1-16 @21`;
 const RETREF = rules`${MERCHANT}, retref! digits 12-14 @29`;
 const HOLDER = rules`
   name/address/address2/city ${ascii(30)}, region ${ascii(20)}, phone ${ascii(15)}, company ${ascii(128)}, email email 128
-  country ${COUNTRY}, postal ${POSTAL} @17
+  country [A-Z] 2, postal [A-Za-z0-9] 1-9 @17
 `;
 const AUTH = rules`
   ${MERCHANT}, account!${isDirect} digits 12-19 @11, amount! ${AMOUNT} @43, expiry!${isDirect} ${EXPIRY} @15, cvv2 digits 3-4 @14
-  currency ${CURRENCY} @31, orderid ${ascii(50)}, ${HOLDER}, capture/tokenize/bin/cofscheduled is Y|N, receipt is Y|N|json
-  ecomind is T|E|R, profile ${PROFILE}, cof!${isKept} is C|M, cofpermission ${PERMISSION}, secureflag ${ascii(1)}
+  currency [A-Z] 3 @31, orderid ${ascii(50)}, ${HOLDER}, capture/tokenize/bin/cofscheduled is Y|N, receipt is Y|N|json
+  ecomind is T|E|R, profile /Y|N|\d{1,20}\/\d{1,3}/, cof!${isKept} is C|M, cofpermission~${isUnkept} is Y|N, secureflag ${ascii(1)}
   invoiceid/taxamnt ${ascii(12)}, ponumber/securedstid/secureexemption ${ascii(36)}, securevalue ${ascii(255)}
   userfields[*].*/userfields.* ${ascii(USERFIELD_BYTES, 0)}
 `;
@@ -71,21 +62,22 @@ const REFUND = rules`${RETREF}, amount ${AMOUNT} @43, orderid ${ascii(50)}`;
 const REST = "/cardconnect/rest";
 const CARDSECURE = "/cardsecure/api/v1/ccn/tokenize";
 /** Writes take either method. */
-const written = (path: string, endpoint: Endpoint<State, Details>) => ({
+const written = (path: string, endpoint: Endpoint<State, Details, Profile>) => ({
   [`POST ${REST}${path}`]: endpoint,
   [`PUT ${REST}${path}`]: endpoint,
 });
-const found: Endpoint<State, Details> = { run: inquire };
+const found: Endpoint<State, Details, Profile> = { run: inquire };
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<State, Details, Profile>({
   body: "json",
-  state: () => ({ profiles: [], refunds: new Map() }),
+  state: () => ({ refunds: new Map() }),
   authenticate(request) {
-    const { user = "", password = "" } = basic(request) ?? {};
-    if (password === "" || !isAccepted(user) || !isAccepted(password)) throw new Refusal(plain(401, ""), "401");
+    const user = basicUser(request) ?? refuseWith(new Refusal(plain(401, ""), "401"));
     const path = request.params["merchid"] ?? "";
     return `${user}/${path === "" ? textOf(request.fields, "merchid") : path}`;
   },
+  reference: "orderid",
+  recorded: ["ecomind", "cof"],
   endpoints: {
     ...written("/auth", { rules: AUTH, run: authorize }),
     ...written("/capture", { rules: rules`${RETREF}, amount ${AMOUNT} @43`, run: (call) => follow(call, "capture") }),
@@ -116,31 +108,26 @@ export const simulator = defineSimulator<State, Details>({
     },
   },
   refuse: {
-    malformed: () => new Refusal(json(400, { message: "Unable to parse the request", errorcode: 49 }), "400"),
+    malformed: () => refused("400", 400, { message: "Unable to parse the request", errorcode: 49 }),
     path: ({ path, tools }, isKnown) => {
       const [status, error] = isKnown ? [405, "Method Not Allowed"] : [404, "Not Found"];
       const timestamp = new Date(tools.now()).toISOString().replace("Z", "+00:00");
-      return new Refusal(json(status, { timestamp, status, error, path }), String(status));
+      return refused(String(status), status, { timestamp, status, error, path });
     },
     field: ({ kind, field, words, code = "34" }, { path }) =>
       path === CARDSECURE
         ? cardSecure(kind === "missing" ? 52 : 53, `${field} ${words}`)
         : kind === "type"
-          ? new Refusal(json(400, { message: `${field} ${words}`, errorcode: 49 }), "400")
+          ? refused("400", 400, { message: `${field} ${words}`, errorcode: 49 })
           : pps(code),
   },
 });
 
-/** Refused by the gateway itself; a look-up that found nothing is no mistake of the sender. That it is too late is told as an approval. */
-function pps(respcode: string, isRecorded = true): Refusal {
-  const respstat = respcode === "26" ? "A" : "C";
-  return new Refusal(json(200, { respproc: "PPS", resptext: PPS.get(respcode), respcode, respstat }), `PPS ${respcode}`, {
-    isRecorded,
-  });
-}
+/** Refused by the gateway itself. That it is too late is told as an approval. */
+const pps = (respcode: string): Refusal =>
+  refused(`PPS ${respcode}`, 200, { respproc: "PPS", resptext: PPS.get(respcode), respcode, respstat: respcode === "26" ? "A" : "C" });
 
-const cardSecure = (errorcode: number, message: string): Refusal =>
-  new Refusal(json(400, { message, errorcode }), `CardSecure ${errorcode}`);
+const cardSecure = (errorcode: number, message: string): Refusal => refused(`CardSecure ${errorcode}`, 400, { message, errorcode });
 
 /** As the test system answers: the members shuffled, and others among them that mean nothing. */
 function ok(call: CardconnectCall, answer: Members | readonly Members[]): Answer {
@@ -181,33 +168,19 @@ function cardIn(call: CardconnectCall): { number: string; expiry: string } {
   return { number, expiry: month.padStart(2, "0") + year.slice(2) };
 }
 
-const profileOf = ({ state }: CardconnectCall, id: string): Profile => state.profiles.find((one) => one.id === id) ?? refuseWith(pps("96"));
+const profileOf = ({ vault }: CardconnectCall, id: string): Kept<Profile> => vault.get(id) ?? refuseWith(pps("96"));
 
-/** The profile that has all of this already, or a new one. */
-function keep(call: CardconnectCall, number: string, expiry: string): Profile {
-  const { state, tools } = call;
+/** The profile that has all of this already, or a new one; in the ledger where it is stored for its own sake. */
+function keep(call: CardconnectCall, number: string, expiry: string, how: "keep" | "store" = "keep"): Kept<Profile> {
   const names = ["name", "address", "city", "region", "country", "postal", "phone", "email", "auoptout"];
   const holder = Object.fromEntries(names.map((name) => [name, call.text(name)]));
   const token = tokenOf(call.request, number);
   const key = JSON.stringify([token, expiry, holder]);
-  const twin = state.profiles.find((one) => one.key === key);
-  if (twin !== undefined) return twin;
-  const [profileid, acctid] = [`1${tools.digits(19)}`, "1"];
-  const accttype = TYPES.get(brandOf(number)) ?? "VISA";
-  const members = {
-    ...holder,
-    profileid,
-    acctid,
-    token,
-    expiry,
-    accttype,
-    defaultacct: "Y",
-    gsacard: "N",
-    auoptout: call.maybe("auoptout") ?? "N",
-  };
-  const made = { id: `${profileid}/${acctid}`, number, expiry, key, members };
-  state.profiles.push(made);
-  return made;
+  const twin = call.vault.find((one) => one.key === key);
+  const ids = { profileid: `1${call.tools.digits(19)}`, acctid: "1" };
+  const flags = { defaultacct: "Y", gsacard: "N", auoptout: call.maybe("auoptout") ?? "N" };
+  const made = { number, expiry, key, members: { ...holder, ...ids, token, expiry, accttype: typeOf(number), ...flags } };
+  return call.vault[how](twin?.id ?? `${ids.profileid}/1`, twin ?? made);
 }
 
 /** What an amount of 1000 to 1999 whole dollars is answered: its last three digits, where there is such a code. */
@@ -221,7 +194,7 @@ function minorIn(call: CardconnectCall): number {
 }
 
 function authorize(call: CardconnectCall): Answer {
-  const { tools, transactions } = call;
+  const { tools } = call;
   const minor = minorIn(call);
   if ((call.maybe("currency") ?? "USD") !== "USD") throw pps("32");
   const isProfile = call.text("profile").includes("/");
@@ -259,17 +232,9 @@ function authorize(call: CardconnectCall): Answer {
     ...(call.text("bin") === "Y" && { binInfo: { bin: number.slice(0, 6), country: "USA" } }),
     ...(/^(Y|json)$/.test(call.text("receipt")) && { orderId: order, receipt: { dba: "Example", nameOnCard: call.text("name") } }),
   };
-  transactions.add({
-    id,
-    reference: order || null,
-    kind: minor > 0 && call.text("capture") === "Y" ? "charge" : minor === 0 && profile ? "token" : "authorization",
-    isApproved,
-    amountMinor: taken,
-    currency: "USD",
-    card: number,
-    details: { orderid: order, profile: profile?.id ?? null, members },
-    ledger: { ecomind: call.text("ecomind"), cof: call.text("cof"), profile: profile?.id ?? null },
-  });
+  const kind = minor > 0 && call.text("capture") === "Y" ? "charge" : minor === 0 && profile ? "token" : "authorization";
+  const details = { orderid: order, profile: profile?.id ?? null, members };
+  call.take({ id, kind, isApproved, amountMinor: taken, currency: "USD", card: number, details, ledger: { profile: details.profile } });
   return ok(call, members);
 }
 
@@ -279,14 +244,13 @@ const cvvOf = (code: string): string => (code === "" ? "X" : (CVV.get(code) ?? "
 function storeCard(call: CardconnectCall): Answer {
   const { number, expiry } = cardIn(call);
   call.decide(ISSUER, number);
-  const { id, members } = keep(call, number, expiry);
-  call.recordStored(id, null, number);
+  const { members } = keep(call, number, expiry, "store");
   return ok(call, { ...members, respcode: "09", resptext: "Profile Saved", respstat: "A", respproc: "PPS" });
 }
 
 function removeCard(call: CardconnectCall): Answer {
-  const { id } = profileOf(call, `${call.params["profileid"]}/${call.params["acctid"]}`);
-  call.state.profiles = call.state.profiles.filter((other) => other.id !== id);
+  const { id } = profileOf(call, `${call.param("profileid")}/${call.param("acctid")}`);
+  call.vault.use(id);
   for (const one of call.transactions.all().filter(({ details }) => details.profile === id)) call.transactions.void(one, ["verified"]);
   return ok(call, { respcode: "08", resptext: "Profile Deleted", respstat: "A", respproc: "PPS" });
 }
@@ -316,7 +280,7 @@ function inquire(call: CardconnectCall): Answer {
       orderId: one.details.orderid,
     }));
   const [first, second] = shown;
-  if (first === undefined) throw pps("29", false);
+  if (first === undefined) throw pps("29").unrecorded();
   return ok(call, second === undefined ? first : shown);
 }
 
@@ -350,6 +314,6 @@ function reverse(call: CardconnectCall, one: Payment): Answer {
 function voidByOrderId(call: CardconnectCall): Answer {
   const order = call.text("orderid");
   const one = call.transactions.all().find(({ details, state }) => details.orderid === order && !isHidden(order) && state !== "declined");
-  if (one === undefined) throw pps("29", false);
+  if (one === undefined) throw pps("29").unrecorded();
   return reverse(call, one);
 }

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
-import { bearer, brandOf, byState, decimalsOf, defineSimulator, digits, email, header, isAccepted, issuer, json } from "../kit/index.ts";
-import { matching, onlyIf, orNull, Refusal, refuseWith, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
-import type { Answer, Call, CardFault, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
+import { bearer, brandNames, brandOf, byState, cardFaults, decimalsOf, defineSimulator, email, header, isAccepted } from "../kit/index.ts";
+import { issuer, json, matching, orNull, Refusal, refused, refuseWith, rule, rules, table, text, textOf, whole } from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * Checkout.com's Unified Payments API: JSON under a bearer key, payments and declines alike are status 201, mistakes 422 with a list of
@@ -20,8 +20,9 @@ const ISSUER = issuer<No>(`
   4024007181869214/05 20005|Declined - Do Not Honour, 12 20012|Invalid Transaction, 14 20014|Invalid Card Number
   62 20062|Restricted Card, 63 20063|Security Violation, 87 20087|Bad Track Data (Invalid CVV and/or Expiry Date)
 `);
-const SCHEMES = table(
+const schemeOf = brandNames(
   "visa Visa, mastercard Mastercard, maestro Maestro, amex American Express, discover Discover, diners Diners Club International, jcb JCB",
+  "Unknown",
 );
 
 interface Details {
@@ -32,16 +33,10 @@ interface Details {
   /** Members that never change. */
   members: Record<string, unknown>;
 }
-interface Source {
-  number: string;
-  expiry: object;
-  paymentId: string | null;
-}
-interface State {
-  sources: Map<string, Source>;
-  tokens: Map<string, { source: Source; endsAt: number }>;
-}
-type CheckoutCall = Call<State, Details>;
+/** With the payment of nothing that has made it, if one did. */
+type Source = { number: string; expiry: object; paymentId: string | null };
+type State = { tokens: Map<string, { source: Source; endsAt: number }> };
+type CheckoutCall = Call<State, Details, Source>;
 type Payment = Transaction<Details>;
 
 const isCard = (fields: Fields): boolean => textOf(fields, "source.type") === "card";
@@ -56,24 +51,19 @@ const numberOrText = (least: number, most: number): Rule =>
 const ip = (version: 4 | 6): Rule =>
   rule((value) => (typeof value === "string" && isIP(value) === version ? null : ["value", `must be an IPv${version} address`]));
 const [MONTH, YEAR] = [numberOrText(1, 12), numberOrText(1000, 9999)];
-const SOURCE_ID = onlyIf(matching(/^src_[a-z0-9]{26}$/, "an instrument's id"), isStored);
 const DESCRIPTION = matching(/^[\P{C}]+$/u, "printable", 100);
-const CHANNEL = matching(/^pc_[a-z0-9]{26}$/, "a channel's id");
-const TOKEN_ID = matching(/^tok_[a-z0-9]{26}$/, "a token");
 const ADDRESS = rules`address_line1/address_line2 200, city/state/zip 50, country country2`;
 const PAYMENT = rules`
-  source: type! is card|id, number ${onlyIf(digits(8, 19), isCard)}, expiry_month ${onlyIf(MONTH, isCard)}, id ${SOURCE_ID}
-  source: expiry_year ${onlyIf(YEAR, isCard)}, cvv digits 3-4, name 0-100, first_name/last_name 0-50, store_for_future_use bool
+  source: type! is card|id, number=${isCard} digits 8-19, expiry_month=${isCard} ${MONTH}, id=${isStored} /src_[a-z0-9]{26}/
+  source: expiry_year=${isCard} ${YEAR}, cvv digits 3-4, name 0-100, first_name/last_name 0-50, store_for_future_use bool
   source.billing_address: ${ADDRESS}
   amount! whole 0-9999999999, currency! currency, payment_type is Regular|MOTO|Recurring|Installment|Unscheduled
   merchant_initiated/capture bool, previous_payment_id!${isFollowing} 64, reference 50, description ${DESCRIPTION}
-  processing_channel_id! ${CHANNEL}, 3ds.enabled/risk.enabled bool, metadata.* 500, payment_ip 45
+  processing_channel_id! /pc_[a-z0-9]{26}/, 3ds.enabled/risk.enabled bool, metadata.* 500, payment_ip 45
   customer: email ${orNull(email())}, name ${orNull(text(100, 0))}, id 64
   risk.device.network: ipv4 ${ip(4)}, ipv6 ${ip(6)}
   billing_descriptor: name 25, city 13
 `;
-const LIMIT = matching(/^([1-9]\d?|100)$/, "1 to 100");
-const SKIP = matching(/^\d{1,6}$/, "a number");
 const FOLLOW = rules`amount whole 1-9999999999, reference 50, metadata.* 500`;
 const TOKENIZATION = rules`
   type! is card, number! digits 8-19, expiry_month! ${MONTH}, expiry_year! ${YEAR}, cvv digits 3-4, name 0-100
@@ -81,14 +71,14 @@ const TOKENIZATION = rules`
 `;
 const GRANT = rules`grant_type! is client_credentials, client_id/scope 100, client_secret 500`;
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<State, Details, Source>({
   body: "json",
-  state: () => ({ sources: new Map(), tokens: new Map() }),
+  state: () => ({ tokens: new Map() }),
   authenticate(request) {
     const key = bearer(request);
     const granted = request.tokens.accountOf(key, request.tools.now());
     if (granted !== null) return granted;
-    if (!isAccepted(key, /^sk_sbox_[A-Za-z0-9]{26}[A-Za-z0-9*#$=]$/)) throw unauthorized();
+    if (!isAccepted(key, /^sk_sbox_[A-Za-z0-9]{26}[A-Za-z0-9*#$=]$/)) throw bare(401);
     return "merchant";
   },
   idempotency: {
@@ -96,9 +86,11 @@ export const simulator = defineSimulator<State, Details>({
     keeps: ({ status }) => status < 300,
     windowMs: DAY_MS,
   },
+  reference: "reference",
+  recorded: ["payment_type"],
   endpoints: {
     "POST /payments": { rules: PAYMENT, run: pay },
-    "GET /payments": { rules: rules`reference! 80, limit ${LIMIT}, skip ${SKIP}`, run: list },
+    "GET /payments": { rules: rules`reference! 80, limit countText 1-100, skip digits 1-6`, run: list },
     "GET /payments/:id": { run: readPayment },
     "GET /payments/:id/actions": { run: listActions },
     "POST /payments/:id/captures": { rules: rules`${FOLLOW}, capture_type is Final|NonFinal`, run: (call) => follow(call, "capture") },
@@ -106,35 +98,32 @@ export const simulator = defineSimulator<State, Details>({
     "POST /payments/:id/refunds": { rules: FOLLOW, run: (call) => follow(call, "refund") },
     "POST /payments/:id/reversals": { rules: FOLLOW, run: reverse },
     "POST /tokens": { rules: TOKENIZATION, authenticate: publicKey, isIdempotent: false, run: tokenizeCard },
-    "POST /instruments": { rules: rules`type! is token, token! ${TOKEN_ID}`, isIdempotent: false, run: createInstrument },
+    "POST /instruments": { rules: rules`type! is token, token! /tok_[a-z0-9]{26}/`, isIdempotent: false, run: createInstrument },
     "DELETE /instruments/:id": { run: deleteInstrument },
     "POST /connect/token": { body: "form", rules: GRANT, authenticate: () => "merchant", isIdempotent: false, run: grant },
   },
   refuse: {
-    malformed: (request) => (isJson(request) ? invalid() : new Refusal({ status: 415, body: "" }, "415")),
-    path: (_request, isKnown) => new Refusal({ status: isKnown ? 405 : 404, body: "" }, isKnown ? "405" : "404"),
+    malformed: (_request, isOtherType) => (isOtherType ? bare(415) : invalid()),
+    path: (_request, isKnown) => bare(isKnown ? 405 : 404),
     field: ({ kind, field }) =>
       kind === "unknown" || kind === "forbidden" ? invalid() : invalid(`${codeStem(field)}_${kind === "missing" ? "required" : "invalid"}`),
   },
-  finish: (answer, { tools }) => ({
-    ...answer,
-    headers: { ...answer.headers, "cko-request-id": tools.id("", 26), "cko-version": "1.0.0" },
-  }),
+  responseHeaders: ({ tools }) => ({ "cko-request-id": tools.id("", 26), "cko-version": "1.0.0" }),
 });
 
 function publicKey(request: Incoming): string {
   const key = header(request, "authorization").replace(/^bearer /i, "");
-  if (!isAccepted(key, /^pk_sbox_[A-Za-z0-9]{26}[A-Za-z0-9*#$=]$/)) throw unauthorized();
+  if (!isAccepted(key, /^pk_sbox_[A-Za-z0-9]{26}[A-Za-z0-9*#$=]$/)) throw bare(401);
   return "merchant";
 }
 
-const isJson = (request: Incoming): boolean => header(request, "content-type").startsWith("application/json");
-const unauthorized = (): Refusal => new Refusal({ status: 401, body: "" }, "401");
+/** Some errors are a status alone. */
+const bare = (status: number): Refusal => new Refusal({ status, body: "" }, String(status));
 
 /** What is wrong with a request; where the vendor names no code, none. */
 function invalid(code?: string, type = "request_invalid"): Refusal {
   const body = { request_id: "0HL80RJLS76I7", error_type: type, ...(code !== undefined && { error_codes: [code] }) };
-  return new Refusal(json(422, body), code ?? type);
+  return refused(code ?? type, 422, body);
 }
 
 const STEMS = table(
@@ -147,21 +136,19 @@ function codeStem(field: string): string {
 }
 
 function missing(): never {
-  throw new Refusal({ status: 404, body: "" }, "404", { isRecorded: false });
+  throw bare(404).unrecorded();
 }
 
 /** The card typed below `path`, with what its form alone has against it. */
 function typedCard(call: CheckoutCall, path: "source." | ""): Source {
   const places = { number: `${path}number`, month: `${path}expiry_month`, year: `${path}expiry_year`, code: `${path}cvv` };
-  const { number, month, year } = call.card(places, (fault) => invalid(...CARD_FAULTS[fault]));
+  const { number, month, year } = call.card(places, (fault) => invalid(...faultOf(fault)));
   return { number, expiry: { expiry_month: Number(month), expiry_year: Number(year) }, paymentId: null };
 }
 
-const CARD_FAULTS: Readonly<Record<CardFault, readonly [code: string, type?: string]>> = {
-  number: ["card_number_invalid"],
-  expiry: ["card_expired", "processing_error"],
-  code: ["cvv_invalid"],
-};
+const faultOf = cardFaults<readonly [code: string, type?: string]>(
+  "number card_number_invalid, expiry card_expired|processing_error, code cvv_invalid",
+);
 
 function avsOf(call: CheckoutCall): string {
   const [line, zip] = [call.text("source.billing_address.address_line1"), call.text("source.billing_address.zip")];
@@ -170,13 +157,13 @@ function avsOf(call: CheckoutCall): string {
 }
 
 function pay(call: CheckoutCall): Answer {
-  const { tools, state } = call;
+  const { tools } = call;
   const [amount, unit] = [call.number("amount"), call.text("currency")];
   if (!isAccepted(call.text("processing_channel_id"))) throw invalid("processing_channel_id_invalid");
   if ((unit === "CLP" && amount % 100 !== 0) || (decimalsOf(unit) === 3 && amount % 10 !== 0)) throw invalid("amount_invalid");
   const storedId = call.maybe("source.id");
   const source =
-    storedId === undefined ? typedCard(call, "source.") : (state.sources.get(storedId) ?? refuseWith(invalid("source_id_invalid")));
+    storedId === undefined ? typedCard(call, "source.") : (call.vault.get(storedId) ?? refuseWith(invalid("source_id_invalid")));
   if (brandOf(source.number) === "amex" && call.text("reference").length > 30) throw invalid("reference_invalid");
   const id = tools.id("pay_", 26);
   if (call.text("3ds.enabled") === "true") {
@@ -187,45 +174,35 @@ function pay(call: CheckoutCall): Answer {
   const no = (String(amount).length > 2 ? byAmount : null) ?? call.decide(ISSUER, source.number);
   const isKept = no === null && call.text("source.store_for_future_use") !== "false";
   const sourceId = storedId ?? (isKept ? tools.id("src_", 26) : undefined);
-  if (isKept && storedId === undefined) state.sources.set(sourceId ?? "", { ...source, paymentId: amount === 0 ? id : null });
+  if (isKept && storedId === undefined) call.vault.keep(sourceId ?? "", { ...source, paymentId: amount === 0 ? id : null });
   const isVerification = amount === 0;
   const shownSource = {
     ...(no === null && { id: sourceId }),
     type: "card",
     ...source.expiry,
-    scheme: SCHEMES.get(brandOf(source.number)) ?? "Unknown",
+    scheme: schemeOf(source.number),
     last4: source.number.slice(-4),
     bin: source.number.slice(0, 6),
     card_type: "CREDIT",
     avs_check: avsOf(call),
     cvv_check: call.has("source.cvv") ? "Y" : "X",
   };
-  const made = call.transactions.add({
-    id,
-    reference: call.maybe("reference"),
-    kind: isVerification ? "token" : call.text("capture") === "false" ? "authorization" : "charge",
-    isApproved: no === null,
-    ...(!isVerification && { amountMinor: amount, currency: unit }),
-    card: source.number,
-    details: {
-      no,
-      actionId: tools.id("act_", 26),
-      following: [],
-      members: {
-        amount,
-        currency: unit,
-        payment_type: call.maybe("payment_type") ?? "Regular",
-        reference: call.maybe("reference"),
-        description: call.maybe("description"),
-        risk: { flagged: false },
-        source: shownSource,
-        customer: { id: tools.id("cus_", 26) },
-        metadata: call.under("metadata."),
-        scheme_id: tools.digits(15),
-      },
-    },
-    ledger: { payment_type: call.maybe("payment_type") ?? "Regular" },
-  });
+  const payment_type = call.maybe("payment_type") ?? "Regular";
+  const members = {
+    amount,
+    currency: unit,
+    payment_type,
+    ...call.given("reference", "description"),
+    risk: { flagged: false },
+    source: shownSource,
+    customer: { id: tools.id("cus_", 26) },
+    metadata: call.under("metadata."),
+    scheme_id: tools.digits(15),
+  };
+  const kind = isVerification ? "token" : call.text("capture") === "false" ? "authorization" : "charge";
+  const taken = isVerification ? {} : { amountMinor: amount, currency: unit };
+  const details = { no, actionId: tools.id("act_", 26), following: [], members };
+  const made = call.take({ id, kind, no, ...taken, card: source.number, details });
   const { response_code, response_summary, auth_code } = actionOf(made, true);
   // A sale is captured by itself, some seconds after this answer.
   const status = no !== null ? "Declined" : isVerification ? "Card Verified" : "Authorized";
@@ -326,17 +303,14 @@ function createInstrument(call: CheckoutCall): Answer {
   if (held === undefined || held.endsAt < call.tools.now()) throw invalid("token_invalid");
   const { number, expiry } = held.source;
   call.decide(ISSUER, number);
-  const id = call.tools.id("src_", 26);
-  call.state.sources.set(id, { number, expiry, paymentId: id });
-  const details = { no: null, actionId: "", following: [], members: { amount: 0 } };
-  call.transactions.add({ id, reference: null, kind: "token", isApproved: true, card: number, details });
+  const { id } = call.vault.store(call.tools.id("src_", 26), held.source);
   return json(201, { id, type: "card", fingerprint: call.tools.id("", 26), ...expiry, last4: number.slice(-4), bin: number.slice(0, 6) });
 }
 
 function deleteInstrument(call: CheckoutCall): Answer {
-  const source = call.state.sources.get(call.param("id")) ?? missing();
-  call.state.sources.delete(call.param("id"));
-  call.transactions.forget(source.paymentId);
+  const { id, paymentId } = call.vault.get(call.param("id")) ?? missing();
+  call.vault[paymentId === null ? "remove" : "use"](id);
+  call.transactions.forget(paymentId);
   return { status: 204, body: "" };
 }
 
@@ -344,7 +318,7 @@ function deleteInstrument(call: CheckoutCall): Answer {
 function grant(call: CheckoutCall): Answer {
   const isKnown = isAccepted(call.text("client_id"), /^ack_[a-z0-9]+$/) && isAccepted(call.text("client_secret"));
   const scope = call.maybe("scope") ?? "gateway";
-  if (!isKnown) throw new Refusal(json(400, { error: "invalid_client" }), "invalid_client");
+  if (!isKnown) throw refused("invalid_client", 400, { error: "invalid_client" });
   const access_token = call.tools.id("eyJ", 60);
   call.request.tokens.issue(access_token, "merchant", TOKEN_SECONDS, call.tools.now());
   return json(200, { access_token, expires_in: TOKEN_SECONDS, token_type: "Bearer", scope });

@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import { bearer, brandOf, checkCredential, defineSimulator, forbiddenIf, header, issuer, json, matching } from "../kit/index.ts";
-import { pageBetween, Refusal, refuseWith, rules, table, text } from "../kit/index.ts";
-import type { Answer, Call, Card as PlainCard, CardFault, Fields, Incoming, Rules, Transaction } from "../kit/index.ts";
+import { bearer, brandOf, cardFaults, checkCredential, defineSimulator, hash, header, issuer, json, pageBetween } from "../kit/index.ts";
+import { refused, refuseWith, rules, table } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Incoming, Refusal, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Clover's Ecommerce API: the tokenization host and the payment host behind one address, each with its own key. A card becomes a
@@ -12,7 +11,9 @@ import type { Answer, Call, Card as PlainCard, CardFault, Fields, Incoming, Rule
 const LARGEST = 99_999_999;
 const PUBLIC_KEY = /^[0-9a-f]{32}$/i;
 const PRIVATE_KEY = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const STATUS = table("400 Bad Request, 401 Unauthorized, 402 Payment Required, 403 Forbidden, 404 Not Found");
+const STATUS = table(
+  "400 Bad Request, 401 Unauthorized, 402 Payment Required, 403 Forbidden, 404 Not Found, 405 Method Not Allowed, 409 Conflict",
+);
 const told = (status: number): string => `${status} ${STATUS.get(String(status))}`;
 
 /** Code, words and the issuer's own code of a refused card. An approval in part is a decline in this API. */
@@ -26,54 +27,47 @@ const ISSUER = issuer<No>(`
   4005571702222222 card_declined|DECLINED: 500, 4005578003333335 card_declined|DECLINED: Partial approval
 `);
 
-type Card = PlainCard & { token: string; zip: string | undefined };
+type Source = Card & { token: string; zip: string | undefined };
 interface Customer {
   id: string;
   /** By the source's id. */
-  sources: Map<string, Card>;
+  sources: Map<string, Source>;
   shown: Record<string, unknown>;
 }
 type State = { customers: Map<string, Customer> };
-type Details = { no: No | null; card: Card; members: Record<string, unknown> };
+type Details = { no: No | null; card: Source; members: Record<string, unknown> };
 type CloverCall = Call<State, Details>;
 type Charge = Transaction<Details>;
 
 const isOpen = (fields: Fields): boolean => !fields.has("card.encrypted_pan");
-const ENCRYPTED = forbiddenIf(text(1024), (fields) => fields.has("card.number"));
-const MONTH = matching(/^(0?[1-9]|1[0-2])$/, "a month");
-const YEAR = matching(/^(20)?[0-9]{2}$/, "a year");
+const hasNumber = (fields: Fields): boolean => fields.has("card.number");
 const TOKEN = rules`
-  card: number!${isOpen} digits 12-19 @invalid_number, encrypted_pan ${ENCRYPTED}, cvv! digits 3-4 @invalid_cvc, first6 digits 6, last4 digits 4
-  card: exp_month! ${MONTH} @invalid_expiry_month, exp_year! ${YEAR} @invalid_expiry_year, address_country/country country2
+  card: number!${isOpen} digits 12-19 @invalid_number, encrypted_pan~${hasNumber} 1024, cvv! digits 3-4 @invalid_cvc, first6 digits 6, last4 digits 4
+  card: exp_month! /0?[1-9]|1[0-2]/ @invalid_expiry_month, exp_year! /(20)?[0-9]{2}/ @invalid_expiry_year, address_country/country country2
   card: brand is VISA|MASTERCARD|MC|AMEX|DISCOVER|DINERS_CLUB|JCB @invalid_card_type
   card: name/address_line1/address_line2/address_city/address_state 255, address_zip 16
 `;
 /** All members and their values together have at most so many characters. */
 const METADATA_LENGTH = 500;
-const SOURCE = matching(/^clv_[A-Za-z0-9]+$/, "a token");
-const ANY_SOURCE = matching(/^(clv_[A-Za-z0-9]+|[A-Z0-9]{13})$/, "a token or a customer's id");
-const OUR_ID = matching(/^[A-Za-z0-9 ]+$/, "letters, digits and blanks", 12);
 const CHARGE = rules`
-  amount! whole 1- @invalid_charge_amount, currency! is usd|cad, source! ${ANY_SOURCE}
+  amount! whole 1- @invalid_charge_amount, currency! is usd|cad, source! /clv_[A-Za-z0-9]+|[A-Z0-9]{13}/
   ecomind is ecom|moto|retail, capture/partial_redemption bool, description/external_customer_reference 255, metadata.* 0-500
-  external_reference_id ${OUR_ID}, receipt_email email @email_invalid, tax_amount/tip_amount whole 0-${String(LARGEST)}
+  external_reference_id [A-Za-z0-9\x20] 1-12, receipt_email email @email_invalid, tax_amount/tip_amount whole 0-${LARGEST}
   stored_credentials: sequence is FIRST|SUBSEQUENT, is_scheduled bool, initiator is CARDHOLDER|MERCHANT
   soft_descriptor.*/level2.*/level3.*/threeds.* any
 `;
-const AMOUNT = rules`amount whole 1-${String(LARGEST)}`;
+const AMOUNT = rules`amount whole 1-${LARGEST}`;
 const REFUND = rules`
-  charge! 13, amount whole 1-${String(LARGEST)} @invalid_charge_amount, reason is requested_by_customer|duplicate|fraudulent
+  charge! 13, amount whole 1-${LARGEST} @invalid_charge_amount, reason is requested_by_customer|duplicate|fraudulent
 `;
 const CUSTOMER = rules`
-  ecomind is ecom|moto, firstName/lastName/name 255, phone 32, email email @email_invalid, source ${SOURCE}
+  ecomind is ecom|moto, firstName/lastName/name 255, phone 32, email email @email_invalid, source /clv_[A-Za-z0-9]+/
 `;
-const NEW_CUSTOMER: Rules = rules`${CUSTOMER}, email! email @email_invalid, source! ${SOURCE}`;
+const NEW_CUSTOMER: Rules = rules`${CUSTOMER}, email! email @email_invalid, source! /clv_[A-Za-z0-9]+/`;
 /** Milliseconds of a range, whose names have a dot. */
-const LIMIT = matching(/^([1-9]\d?|100)$/, "1 to 100");
-const TIME = matching(/^\d{13}$/, "milliseconds");
 const LIST = rules`
-  limit ${LIMIT}, customer/starting_after/ending_before 13, expand 255
-  created.gt/created.gte/created.lt/created.lte ${TIME}
+  limit countText 1-100, customer/starting_after/ending_before 13, expand 255
+  created.gt/created.gte/created.lt/created.lte digits 13
 `;
 
 export const simulator = defineSimulator<State, Details>({
@@ -84,6 +78,8 @@ export const simulator = defineSimulator<State, Details>({
     keyOf: (request) => (request.path === "/v1/tokens" ? "" : header(request, "idempotency-key")),
     mismatch: () => refusal(400, "idempotency_error", "The key was used for another request.", "idempotency_error"),
   },
+  reference: "external_reference_id",
+  recorded: ["ecomind", "stored_credentials.sequence"],
   endpoints: {
     "POST /v1/tokens": {
       authenticate(request) {
@@ -106,32 +102,30 @@ export const simulator = defineSimulator<State, Details>({
   },
   refuse: {
     malformed: () => refusal(400, "invalid_request", "The body is not valid JSON"),
-    path: (_request, isKnown) =>
-      new Refusal(json(isKnown ? 405 : 404, { message: isKnown ? "405 Method Not Allowed" : "404 Not Found" }), "path"),
+    path: (_request, isKnown) => plainRefusal(isKnown ? 405 : 404, "path"),
     field: ({ field, words, code, kind }) =>
       refusal(400, code !== undefined && kind !== "missing" ? code : "invalid_request", `${field} ${words}`),
   },
 });
 
 /** The error envelope of everything but a decline. */
-function refusal(status: number, code: string, message: string, type = "invalid_request_error"): Refusal {
-  return new Refusal(json(status, { message: told(status), error: { type, code, message } }), code);
-}
+const refusal = (status: number, code: string, message: string, type = "invalid_request_error"): Refusal =>
+  refused(code, status, { message: told(status), error: { type, code, message } });
+const plainRefusal = (status: number, code = String(status)): Refusal => refused(code, status, { message: told(status) });
 
-const publicKeyOf = (accountName: string): string => createHash("md5").update(accountName).digest("hex");
+const publicKeyOf = (accountName: string): string => hash("md5", accountName);
 
 /** 403 for the key of the other kind. The key stands for its account. */
 function authenticated(key: string, form: RegExp, other: RegExp): string {
   const checked = checkCredential(key, form);
   if (checked === "expired") throw refusal(401, "api_key_expired", "The key has expired.", "authentication_error");
   if (checked === "accepted") return key;
-  const status = other.test(key) ? 403 : 401;
-  throw new Refusal(json(status, { message: told(status) }), String(status));
+  throw plainRefusal(other.test(key) ? 403 : 401);
 }
 
 const missing = (what: string): Refusal => refusal(404, "resource_missing", `No such ${what}`).unrecorded();
 const brand = (number: string): string => brandOf(number).toUpperCase().replace("DINERS", "DINERS_CLUB");
-const cardMembers = ({ number, month, year, zip }: Card) => ({
+const cardMembers = ({ number, month, year, zip }: Source) => ({
   exp_month: month,
   exp_year: year,
   first6: number.slice(0, 6),
@@ -140,40 +134,39 @@ const cardMembers = ({ number, month, year, zip }: Card) => ({
   address_zip: zip,
 });
 
-const CARD_FAULTS: Readonly<Record<CardFault, readonly [code: string, message: string]>> = {
-  number: ["invalid_number", "The card number is not valid."],
-  expiry: ["expired_card", "The card has expired."],
-  code: ["invalid_cvc", "The card's security code is invalid."],
-};
+const faultOf = cardFaults<readonly [code: string, message: string]>(`
+  number invalid_number|The card number is not valid., expiry expired_card|The card has expired.
+  code invalid_cvc|The card's security code is invalid.
+`);
 
 /** The card's form alone is looked at. The two keys are of one merchant, so that a token belongs to no key. */
 function newToken(call: CloverCall): Answer {
   const places = { number: "card.number", month: "card.exp_month", year: "card.exp_year", code: "card.cvv" };
-  const { number, month, year } = call.card(places, (fault) => refusal(400, ...CARD_FAULTS[fault]));
+  const { number, month, year } = call.card(places, (fault) => refusal(400, ...faultOf(fault)));
   const token = call.tools.id("clv_1TST");
-  const card: Card = { token, number, month: month.padStart(2, "0"), year: year.padStart(4, "20"), zip: call.maybe("card.address_zip") };
+  const card: Source = { token, number, month: month.padStart(2, "0"), year: year.padStart(4, "20"), zip: call.maybe("card.address_zip") };
   call.request.shared.set(token, card);
   return json(200, { id: token, object: "token", card: cardMembers(card) });
 }
 
 /** The card behind an unused token; `spend` uses it up. */
-function unused({ request: { shared } }: CloverCall, token: string): Card {
-  const card = shared.get(token) as Card | "used" | undefined;
+function unused({ request: { shared } }: CloverCall, token: string): Source {
+  const card = shared.get(token) as Source | "used" | undefined;
   if (card === "used") throw refusal(400, "token_already_used", "The token has already been used.");
   if (card === undefined) throw missing("token");
   return card;
 }
-const spend = ({ request }: CloverCall, { token }: Card): void => void request.shared.set(token, "used");
+const spend = ({ request }: CloverCall, { token }: Source): void => void request.shared.set(token, "used");
 
 /** Demanded of what moves money since autumn 2023. */
 function checkClientAddress(request: Incoming): void {
-  if (isIP(header(request, "x-forwarded-for")) === 0)
-    throw new Refusal(json(400, { message: "400 Bad Request: x-forwarded-for header is required" }), "x-forwarded-for");
+  const message = "400 Bad Request: x-forwarded-for header is required";
+  if (isIP(header(request, "x-forwarded-for")) === 0) throw refused("x-forwarded-for", 400, { message });
 }
 
 function charge(call: CloverCall): Answer {
   checkClientAddress(call.request);
-  const { tools, transactions } = call;
+  const { tools } = call;
   const amount = call.number("amount") + (call.number("tip_amount") || 0);
   if (amount > LARGEST) throw refusal(400, "amount_too_large", "The amount is too large.");
   const metadata = call.under("metadata.");
@@ -194,17 +187,9 @@ function charge(call: CloverCall): Answer {
     customer: stored?.id,
     order: tools.id("", 13).toUpperCase(),
   };
-  const made = transactions.add({
-    id: tools.id("", 13).toUpperCase(),
-    reference: call.maybe("external_reference_id"),
-    kind: call.text("capture") === "false" ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor: amount,
-    currency: call.text("currency").toUpperCase(),
-    card: card.number,
-    details: { no, card, members },
-    ledger: { ecomind: members.ecomind, sequence: call.maybe("stored_credentials.sequence") ?? null },
-  });
+  const kind = call.text("capture") === "false" ? "authorization" : "charge";
+  const [id, currency] = [tools.id("", 13).toUpperCase(), call.text("currency").toUpperCase()];
+  const made = call.take({ id, kind, no, amountMinor: amount, currency, card: card.number, details: { no, card, members } });
   if (no === null) return json(200, shown(made));
   const [code, message, decline_code] = no;
   return json(402, { message: "402 Payment Required", error: { type: "card_error", code, message, charge: made.id, decline_code } });
@@ -235,25 +220,16 @@ function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, curre
   };
 }
 
-function chargeOf(call: CloverCall, id: string): Charge {
-  const found = call.transactions.get(id);
-  if (found === undefined || found.state === "verified") throw missing("charge");
-  return found;
-}
+const chargeOf = (call: CloverCall, id: string): Charge => call.transactions.get(id) ?? refuseWith(missing("charge"));
 
 function readCharge(call: CloverCall): Answer {
-  const one = call.transactions.get(call.param("id"));
-  const [found] = call.lookUp(one?.reference ?? null, (other) => other === one && other.state !== "verified");
-  if (found === undefined) throw missing("charge");
-  return json(200, shown(found));
+  return json(200, shown(call.lookUpById(call.param("id")) ?? refuseWith(missing("charge"))));
 }
 
 function list(call: CloverCall): Answer {
   const customer = call.maybe("customer");
-  const isMeant = ({ at, state, details }: Charge): boolean =>
-    state !== "verified" &&
-    call.isWithin("created", at, (bound) => `created.${bound}`) &&
-    (customer === undefined || details.members["customer"] === customer);
+  const isMeant = ({ at, details }: Charge): boolean =>
+    call.isWithin("created", at, (bound) => `created.${bound}`) && (customer === undefined || details.members["customer"] === customer);
   const bounds = { after: call.maybe("starting_after"), before: call.maybe("ending_before"), limit: call.number("limit") || 10 };
   const { page, hasMore } = pageBetween(call.lookUp(null, isMeant), bounds, () => missing("charge"));
   return json(200, { object: "list", url: "/v1/charges", data: page.map(shown), has_more: hasMore });
@@ -286,21 +262,14 @@ const customerOf = ({ state }: CloverCall, id: string): Customer => state.custom
 /** The token's card is kept with the customer: its name in the ledger is what stands before the @ of the address. */
 function keep(call: CloverCall, customer: Customer): void {
   const card = unused(call, call.text("source"));
-  if ([...customer.sources.values()].some(({ number }) => number === card.number))
-    throw new Refusal(json(409, { message: "409 Conflict" }), "409");
+  if ([...customer.sources.values()].some(({ number }) => number === card.number)) throw plainRefusal(409);
   call.decide(ISSUER, card.number);
   spend(call, card);
   customer.sources.set(call.tools.id("", 13).toUpperCase(), card);
-  call.transactions.add({
-    id: customer.id,
-    reference: String(customer.shown["email"]).split("@")[0],
-    kind: "token",
-    isApproved: true,
-    card: card.number,
-    details: { no: null, card, members: {} },
-  });
+  call.recordStored(customer.id, referenceOf(customer), card.number);
 }
 
+const referenceOf = ({ shown }: Customer): string | null => String(shown["email"]).split("@")[0] ?? null;
 const shownCustomer = ({ id, shown, sources }: Customer): Answer =>
   json(200, { id, object: "customer", ...shown, sources: { object: "list", data: [...sources.keys()] } });
 const given = (call: CloverCall): object => call.given("email", "phone", "name", "firstName", "lastName");
@@ -323,6 +292,6 @@ function changeCustomer(call: CloverCall): Answer {
 function removeSource(call: CloverCall): Answer {
   const customer = customerOf(call, call.param("id"));
   if (!customer.sources.delete(call.param("source"))) throw missing("source");
-  call.transactions.forget(customer.id);
+  call.recordRemoved(customer.id, referenceOf(customer));
   return json(200, { id: call.param("source"), deleted: true });
 }

@@ -1,6 +1,6 @@
-import { brandOf, codeLength, decimalsOf, defineSimulator, hash, header, isCardNumber, isExpired, isoSeconds } from "../kit/index.ts";
-import { issuer, json, majorOf, mask, matching, minorOf, oneOf, passesLuhn, Refusal, rules, table, textOf, uuid } from "../kit/index.ts";
-import type { Answer, Call, Fields, Incoming, Transaction } from "../kit/index.ts";
+import { brandOf, codeLength, decimalsOf, defineSimulator, hash, isCardNumber, isExpired, isoSeconds, issuer, json } from "../kit/index.ts";
+import { majorOf, mask, matching, minorOf, oneOf, passesLuhn, refused, refuseWith, rules, table, textOf, uuid } from "../kit/index.ts";
+import type { Answer, Call, Fields, Incoming, Refusal, Transaction } from "../kit/index.ts";
 import { authenticate } from "./authentication.ts";
 
 /**
@@ -20,11 +20,8 @@ interface Details {
   type: string;
   fingerprint: string;
 }
-interface State {
-  /** Card number -> its instrument identifier. */
-  identifiers: Map<string, string>;
-}
-type CyberCall = Call<State, Details>;
+/** The vault has instrument identifiers: one for each card number. */
+type CyberCall = Call<object, Details, { number: string }>;
 type Payment = Transaction<Details>;
 
 /** What the processor or the risk rules say; `stands`: the issuer has approved all the same, and a hold is left behind. */
@@ -82,20 +79,16 @@ const OUTCOMES: Readonly<Record<string, Said>> = {
   },
 };
 const SYSTEM_ERROR_AMOUNT = "2000.00";
+const SYSTEM_ERROR = { status: "SERVER_ERROR", reason: "SYSTEM_ERROR", message: "Error - General system failure." };
 
 const isIn = (country: string) => (fields: Fields) => textOf(fields, "orderInformation.billTo.country") === country;
 const POSTAL = { US: /^[0-9]{5}(-[0-9]{4})?$/, CA: /^[A-Z][0-9][A-Z] [0-9][A-Z][0-9]$/ };
 const IDENTIFIER = "paymentInformation.instrumentIdentifier.id";
 const isTyped = (fields: Fields): boolean => !fields.has(IDENTIFIER);
-const COMMENTS = matching(/^[ -~]*$/, "printable ASCII", 255);
-const TOTAL = matching(/^[0-9]{1,15}(\.[0-9]{1,3})?$/, "an amount");
-const POSTAL_CODE = matching(/^[A-Za-z0-9 -]{1,10}$/, "a postal code");
-const IP = matching(/^[0-9a-fA-F.:]{7,45}$/, "an IP address");
-const SORT = matching(/^\w+:(asc|desc)(,\w+:(asc|desc))*$/, "a list of fields");
 const ZONE = oneOf("UTC", "GMT", ...Intl.supportedValuesOf("timeZone"));
-const MONEY = rules`totalAmount! ${TOTAL}, currency! currency`;
+const MONEY = rules`totalAmount! /[0-9]{1,15}(\.[0-9]{1,3})?/, currency! currency`;
 const PAYMENT = rules`
-  clientReferenceInformation: code! 50, transactionId 30, comments ${COMMENTS}
+  clientReferenceInformation: code! 50, transactionId 30, comments [\x20-\x7e] 0-255
   processingInformation: capture bool, commerceIndicator is moto|internet|recurring|install, actionList[*] is TOKEN_CREATE
   processingInformation: actionTokenTypes[*] is instrumentIdentifier|paymentInstrument|customer|shippingAddress
   processingInformation.authorizationOptions.initiator: type is customer|merchant, credentialStoredOnFile/storedCredentialUsed bool
@@ -105,8 +98,8 @@ const PAYMENT = rules`
   ${IDENTIFIER} digits 16-32
   orderInformation.amountDetails: ${MONEY}
   orderInformation.billTo: firstName/lastName/address1/address2/company 60, locality 50, administrativeArea 20, phoneNumber 15
-  orderInformation.billTo: postalCode ${POSTAL_CODE}, country country2, email email
-  deviceInformation.ipAddress ${IP}
+  orderInformation.billTo: postalCode [A-Za-z0-9\x20-] 1-10, country country2, email email
+  deviceInformation.ipAddress [0-9a-fA-F.:] 7-45
 `;
 const CODE = rules`clientReferenceInformation.code! 50`;
 const CHANGE = rules`
@@ -119,16 +112,17 @@ const REVERSAL = rules`
 `;
 const BY_OUR_ID = rules`clientReferenceInformation: code 50, transactionId! 30`;
 const SEARCH = rules`
-  save bool, name 255, timezone ${ZONE}, query! 1024, offset whole, limit whole 1-2500, sort ${SORT}
+  save bool, name 255, timezone ${ZONE}, query! 1024, offset whole, limit whole 1-2500, sort /\w+:(asc|desc)(,\w+:(asc|desc))*/
 `;
 /** What an account without relaxed requirements wants of an address. */
 const ADDRESS = ["firstName", "lastName", "address1", "locality", "country", "email"];
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<object, Details, { number: string }>({
   body: "json",
-  state: () => ({ identifiers: new Map() }),
   authenticate,
   headers: { accept: matching(/json|\*\/\*/, "JSON"), "profile-id": uuid },
+  reference: "clientReferenceInformation.code",
+  recorded: ["processingInformation.commerceIndicator"],
   endpoints: {
     "POST /pts/v2/payments": { rules: PAYMENT, run: pay },
     "POST /pts/v2/payments/:id/captures": { rules: CHANGE, run: (call) => follow(call, "captures") },
@@ -144,20 +138,18 @@ export const simulator = defineSimulator<State, Details>({
     "GET /tss/v2/transactions/:id": { run: lookUp },
   },
   refuse: {
-    malformed: (request) =>
-      /^application\/json\b/.test(header(request, "content-type"))
-        ? invalid(request, "INVALID_DATA")
-        : said(415, "Content type is not supported", "415"),
+    malformed: (request, isOtherType) =>
+      isOtherType ? said(415, "Content type is not supported", "415") : invalid(request, "INVALID_DATA"),
     path: (_request, isKnown) => (isKnown ? said(405, "Method Not Allowed", "405") : said(404, "Resource not found", "404")),
     field: ({ kind, field, code }, request) =>
       field === "header accept"
         ? said(406, "Not Acceptable", "406")
         : invalid(request, code ?? (kind === "missing" ? "MISSING_FIELD" : "INVALID_DATA"), field),
   },
-  finish: (answer, { tools }) => ({ ...answer, headers: { ...answer.headers, "v-c-correlation-id": tools.id("", 24) } }),
+  responseHeaders: ({ tools }) => ({ "v-c-correlation-id": tools.id("", 24) }),
 });
 
-const said = (status: number, rmsg: string, code: string): Refusal => new Refusal(json(status, { response: { rmsg } }), code);
+const said = (status: number, rmsg: string, code: string): Refusal => refused(code, status, { response: { rmsg } });
 const submitted = ({ tools }: { tools: Incoming["tools"] }): string => isoSeconds(tools.now());
 
 /** Nothing was processed. */
@@ -169,7 +161,7 @@ function invalid(request: { tools: Incoming["tools"] }, reason: string, field?: 
         ? "Declined - The transaction identifier has already been used in the last 60 days"
         : "Declined - One or more fields in the request contains invalid data";
   const details = field === undefined ? {} : { details: [{ field, reason: reason === "MISSING_FIELD" ? reason : "INVALID_DATA" }] };
-  return new Refusal(json(400, { submitTimeUtc: submitted(request), status: "INVALID_REQUEST", reason, message, ...details }), reason);
+  return refused(reason, 400, { submitTimeUtc: submitted(request), status: "INVALID_REQUEST", reason, message, ...details });
 }
 
 /** 22 digits that no scanner takes for a card number. */
@@ -190,7 +182,7 @@ function amountOf(call: CyberCall, path: string): { unit: string; amountMinor: n
 /** The number that is charged: typed, or kept under an instrument identifier; with what its form has against it. */
 function cardIn(call: CyberCall): { number: string; type: string } {
   const path = "paymentInformation.card";
-  const kept = [...call.state.identifiers].find(([, id]) => id === call.text(IDENTIFIER))?.[0];
+  const kept = call.vault.get(call.text(IDENTIFIER))?.number;
   if (call.has(IDENTIFIER) && kept === undefined) throw invalid(call, "INVALID_DATA", IDENTIFIER);
   const number = kept ?? call.text(`${path}.number`);
   const type = TYPES.get(brandOf(number)) ?? "";
@@ -241,22 +233,15 @@ function pay(call: CyberCall): Answer {
   const { number, type } = cardIn(call);
   const fingerprint = hash("sha256", request.body);
   checkDuplicate(call, fingerprint);
-  if (call.text(`${path}.totalAmount`) === SYSTEM_ERROR_AMOUNT) throw systemError(call);
+  if (call.text(`${path}.totalAmount`) === SYSTEM_ERROR_AMOUNT)
+    throw refused("SYSTEM_ERROR", 502, { submitTimeUtc: submitted(call), ...SYSTEM_ERROR });
   const result = resultOf(call, number);
   const { status, reason, message, responseCode, stands } = result;
   const [id, code, isYes] = [paymentId(call), call.text("clientReferenceInformation.code"), result === YES];
   const stores = call.under("processingInformation.actionList[", "]")["0"] === "TOKEN_CREATE";
-  call.transactions.add({
-    id,
-    reference: code,
-    amountMinor,
-    currency: unit,
-    card: number,
-    isApproved: stands,
-    kind: isYes && isSale ? "charge" : amountMinor === 0 && stores ? "token" : "authorization",
-    details: { transactionId: call.maybe("clientReferenceInformation.transactionId"), said: result, type, fingerprint },
-    ledger: { status, commerceIndicator: call.maybe("processingInformation.commerceIndicator") ?? "internet" },
-  });
+  const kind = isYes && isSale ? "charge" : amountMinor === 0 && stores ? "token" : "authorization";
+  const details = { transactionId: call.maybe("clientReferenceInformation.transactionId"), said: result, type, fingerprint };
+  call.take({ id, kind, isApproved: stands, amountMinor, currency: unit, card: number, details, ledger: { status } });
   const part = status === "PARTIAL_AUTHORIZED" ? Math.floor(amountMinor / 2) : amountMinor;
   const token = isYes && stores ? identify(call, number) : undefined;
   const network = tools.digits(15);
@@ -279,20 +264,12 @@ function pay(call: CyberCall): Answer {
   });
 }
 
-function systemError(call: CyberCall): Refusal {
-  const message = "Error - General system failure.";
-  return new Refusal(
-    json(502, { submitTimeUtc: submitted(call), status: "SERVER_ERROR", reason: "SYSTEM_ERROR", message }),
-    "SYSTEM_ERROR",
-  );
-}
-
 /** The same card has the same identifier. */
-function identify({ state, tools }: CyberCall, number: string): { id: string; isNew: boolean } {
-  const kept = state.identifiers.get(number);
+function identify({ vault, tools }: CyberCall, number: string, how: "keep" | "store" = "keep"): { id: string; isNew: boolean } {
+  const kept = vault.find((one) => one.number === number)?.id;
   let id = kept;
   while (id === undefined || passesLuhn(id)) id = `70${tools.digits(13)}${number.slice(-4)}`;
-  state.identifiers.set(number, id);
+  if (kept === undefined) vault[how](id, { number });
   return { id, isNew: kept === undefined };
 }
 
@@ -300,7 +277,7 @@ const shownIdentifier = (id: string, number: string): object => ({
   id,
   object: "instrumentIdentifier",
   state: "ACTIVE",
-  card: { number: `${number.slice(0, 6)}${mask(number).slice(6).replaceAll("*", "X")}` },
+  card: { number: mask(number, "X", 6) },
 });
 
 /** Keeps a number; the issuer is not asked. */
@@ -308,18 +285,14 @@ function storeNumber(call: CyberCall): Answer {
   const number = call.text("card.number");
   if (!isCardNumber(number)) throw invalid(call, "INVALID_DATA", "card.number");
   call.decide(ISSUER, number);
-  const { id, isNew } = identify(call, number);
-  const details = { transactionId: undefined, said: YES, type: TYPES.get(brandOf(number)) ?? "", fingerprint: "" };
-  if (isNew) call.transactions.add({ id, kind: "token", isApproved: true, card: number, details });
+  const { id, isNew } = identify(call, number, "store");
   return json(isNew ? 201 : 200, shownIdentifier(id, number));
 }
 
 function readIdentifier(call: CyberCall): Answer {
-  const [number, id] = [...call.state.identifiers].find(([, kept]) => kept === call.params["id"]) ?? [];
-  if (number === undefined || id === undefined) throw said(404, "Token not found", "404");
+  const { id, number } = call.vault.get(call.param("id")) ?? refuseWith(said(404, "Token not found", "404"));
   if (call.request.method === "GET") return json(200, shownIdentifier(id, number));
-  call.state.identifiers.delete(number);
-  call.recordRemoved(id, null);
+  call.vault.remove(id);
   return { status: 204, body: "" };
 }
 
@@ -371,12 +344,10 @@ function shown(one: Payment): object {
   };
 }
 const YES_FLAGS = { reasonCode: "100", rCode: "1", rFlag: "SOK" };
-const isPayment = ({ reference }: Payment): boolean => reference !== null;
 
 function lookUp(call: CyberCall): Answer {
-  const [found] = call.lookUp(null, (one) => isPayment(one) && one.id === call.params["id"]);
-  if (found === undefined) throw said(404, "Transaction not found", "404").unrecorded();
-  return json(200, shown(found));
+  const [found] = call.lookUp(null, ({ id }) => id === call.param("id"));
+  return json(200, shown(found ?? refuseWith(said(404, "Transaction not found", "404").unrecorded())));
 }
 
 /** Ms of a search's date: ISO 8601, or NOW with rounding and steps. */
@@ -407,7 +378,7 @@ function search(call: CyberCall): Answer {
     .map((term) => termOf(term, call.tools.now()));
   if (terms.includes(null)) throw invalid(call, "INVALID_DATA", "query");
   const code = /clientReferenceInformation\.code:"?([^\s"]+)/.exec(call.text("query"))?.[1] ?? null;
-  const found = call.lookUp(code, (one) => isPayment(one) && terms.every((term) => term?.(one)));
+  const found = call.lookUp(code, (one) => terms.every((term) => term?.(one)));
   const offset = call.number("offset");
   const page = found.toReversed().slice(offset, offset + (call.number("limit") || 20));
   return json(201, {

@@ -1,5 +1,5 @@
 import { brandOf, codeLength, defineSimulator, hmac, isCardNumber, isExpired, isoSeconds, isSame, issuer, json } from "../kit/index.ts";
-import { matching, passesLuhn, Refusal, rule, rules, textOf } from "../kit/index.ts";
+import { passesLuhn, Refusal, rule, rules, textOf } from "../kit/index.ts";
 import type { Answer, Call, Incoming, SimulatorTools, Transaction } from "../kit/index.ts";
 
 /**
@@ -40,19 +40,16 @@ interface Details {
   polls: number;
 }
 
-type Kept = { card: Card; customer: string };
-/** Stored cards by token and by account id. */
-type State = { tokens: Map<string, Kept>; accounts: Map<number, Kept> };
+/** Under its token; what a payment has saved has an account's id as well. */
+type Stored = Card & { customer: string; accountId: number | null };
 
 type Payment = Transaction<Details>;
-type EcommpayCall = Call<State, Details>;
+type EcommpayCall = Call<object, Details, Stored>;
 
 const numberOrText = (pattern: RegExp) => rule((value) => (pattern.test(String(value)) ? null : ["value", "is wrong"]));
-const PAYMENT_ID = matching(/^[A-Za-z0-9_-]{1,64}$/, "letters, digits, _ and -");
-const TOKEN = matching(/^[a-z]{64}$/, "a token");
 const PROJECT = "whole 1-1000000000000000";
 const GENERAL = rules`
-  general: project_id! ${PROJECT}, payment_id! ${PAYMENT_ID}, signature! 255, merchant_callback_url/terminal_callback_url 255
+  general: project_id! ${PROJECT}, payment_id! [A-Za-z0-9_-] 1-64, signature! 255, merchant_callback_url/terminal_callback_url 255
 `;
 const CUSTOMER = rules`
   customer: id! 255, ip_address! ip, email email, phone digits 4-24, country country2 @2610
@@ -68,7 +65,7 @@ const PAYMENT = rules`
   return_url.*/acs_return_url.* 255, interface_type.id whole
 `;
 const BY_CARD = rules`${PAYMENT}, ${CARD}, card.cvv digits 3-4, card.save bool`;
-const BY_TOKEN = rules`${PAYMENT}, token! ${TOKEN}`;
+const BY_TOKEN = rules`${PAYMENT}, token! [a-z] 64`;
 const BY_ACCOUNT = rules`${PAYMENT}, account.id! whole, card.cvv digits 3-4`;
 const FOLLOWING = rules`
   ${GENERAL}
@@ -92,10 +89,10 @@ const PARTIAL_ABOVE = 12_000;
 /** Cards with a 3-D Secure challenge, which an order by telephone does not meet. */
 const CHALLENGED = ["4314220000000056", "5413330000000019", "5544330000000045"];
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<object, Details, Stored>({
   body: "json",
   authenticate,
-  state: () => ({ tokens: new Map(), accounts: new Map() }),
+  reference: "general.payment_id",
   endpoints: {
     "POST /v2/payment/card/sale": { rules: BY_CARD, run: (call) => pay(call, "sale") },
     "POST /v2/payment/card/auth": { rules: BY_CARD, run: (call) => pay(call, "auth") },
@@ -204,17 +201,16 @@ function pay(call: EcommpayCall, type: "sale" | "auth" | "account verification")
 
 function payByKept(call: EcommpayCall): Answer {
   checkPayment(call);
-  const { tokens, accounts } = call.state;
-  const kept = call.has("token") ? tokens.get(call.text("token")) : accounts.get(call.number("account.id"));
-  if (kept === undefined || kept.customer !== call.text("customer.id"))
-    return refuse(call, call.has("token") ? "3181" : "3101", "Card is not usable");
+  const [token, account] = [call.maybe("token"), call.maybeNumber("account.id")];
+  const kept = token === undefined ? call.vault.find(({ accountId }) => accountId === account) : call.vault.get(token);
+  if (kept?.customer !== call.text("customer.id")) return refuse(call, token === undefined ? "3101" : "3181", "Card is not usable");
   if (call.number("payment.amount") === 0) refuse(call, "2004", "payment.amount is wrong");
-  return settle(call, "sale", kept.card, true);
+  return settle(call, "sale", kept, true);
 }
 
 /** The issuer's word, known to the vendor at once and to the merchant only by polling. */
 function settle(call: EcommpayCall, type: Operation["type"], card: Card, isKept: boolean): Answer {
-  const { tools, state } = call;
+  const { tools } = call;
   const invalid = isCardNumber(card.number) ? null : (["10102", "Invalid card number"] as const);
   const later = isKept && card.number === DEBIT_DECLINES_LATER ? (["10105", "Insufficient funds on card"] as const) : null;
   const no = call.decide(ISSUER, card.number) ?? invalid ?? later;
@@ -226,41 +222,25 @@ function settle(call: EcommpayCall, type: Operation["type"], card: Card, isKept:
   const customer = call.text("customer.id");
   const isSaved = call.text("card.save") === "true" && outcome === "success" && call.accountName !== KEEPS_NO_CARDS;
   const accountId = isSaved ? Number(tools.digits(9)) : null;
-  if (accountId !== null) state.accounts.set(accountId, { card, customer });
+  const token = isSaved ? keep(call, card, accountId) : null;
   const operation: Operation = { id: tools.digits(16), type, status: outcome, code, message, amount, at: timeOf(tools) };
-  call.transactions.add({
-    id: operation.id,
-    reference: call.text("general.payment_id"),
-    isApproved: outcome === "success",
-    kind: type === "sale" ? "charge" : type === "auth" ? "authorization" : "token",
-    amountMinor: amount,
-    currency: call.text("payment.currency"),
-    card: card.number,
-    details: {
-      card,
-      customer,
-      token: isSaved ? keep(call, { card, customer }) : null,
-      accountId,
-      avs: call.has("avs_data.avs_street_address") ? "Y" : call.has("avs_data.avs_post_code") ? "Z" : "U",
-      operations: [operation],
-      polls: 0,
-    },
-    ledger: { code, moto: call.has("payment.moto_type") },
-  });
+  const avs = call.has("avs_data.avs_street_address") ? "Y" : call.has("avs_data.avs_post_code") ? "Z" : "U";
+  const kind = type === "sale" ? "charge" : type === "auth" ? "authorization" : "token";
+  const taken = { id: operation.id, amountMinor: amount, currency: call.text("payment.currency"), card: card.number };
+  const details = { card, customer, token, accountId, avs, operations: [operation], polls: 0 };
+  call.take({ ...taken, kind, isApproved: outcome === "success", details, ledger: { code, moto: call.has("payment.moto_type") } });
   return accepted(call);
 }
 
-function keep({ tools, state }: EcommpayCall, kept: Kept): string {
-  const token = tools.id("", 64);
-  state.tokens.set(token, kept);
-  return token;
+function keep(call: EcommpayCall, card: Card, accountId: number | null): string {
+  return call.vault.keep(call.tools.id("", 64), { ...card, customer: call.text("customer.id"), accountId }).id;
 }
 
 function makeToken(call: EcommpayCall): Answer {
   const customer = call.text("customer.id");
   const card = cardIn(call);
   call.recordStored(null, customer, card.number);
-  const token = keep(call, { card, customer });
+  const token = keep(call, card, null);
   const ids = { project_id: Number(call.accountName), customer_id: customer };
   return escaped(200, { status: "success", ...ids, token, token_created_at: timeOf(call.tools) });
 }

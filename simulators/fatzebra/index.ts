@@ -1,6 +1,6 @@
-import { basic, brandOf, coded, decimalsOf, defineSimulator, isAccepted, issuer, json, matching, Refusal, rules } from "../kit/index.ts";
-import { table, textOf } from "../kit/index.ts";
-import type { Answer, Call, Card as PlainCard, Fields, Transaction } from "../kit/index.ts";
+import { basicUser, brandNames, coded, decimalsOf, defineSimulator, issuer, json, mask, matching, refused } from "../kit/index.ts";
+import { refuseWith, rules, textOf, wordsBy } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * Fat Zebra's gateway API 1.0: JSON under HTTP Basic, and two flags `successful` in each answer, the outer for the request and the
@@ -19,33 +19,28 @@ const ISSUER = issuer<No>(`
   processing_error 96|Declined, lost_or_stolen 41|Declined, 4557012345678902 05|Declined
 `);
 
-type Card = PlainCard & { holder: string };
+type Stored = Card & { holder: string };
 interface Details {
   no: No | null;
-  card: Card | null;
+  card: Stored;
   cardToken: string;
   members: Record<string, unknown>;
   /** What another purchase under the same reference must repeat. */
   meant: string;
 }
-type State = { tokens: Map<string, Card>; refunds: Map<string, number> };
-type ZebraCall = Call<State, Details>;
+/** References of refunds, each good once. */
+type State = { refunds: Set<string> };
+type ZebraCall = Call<State, Details, Stored>;
 type Purchase = Transaction<Details>;
 
 /** The field as the vendor names it in its sentences; missing and wrong where they differ. */
-type Words = readonly [missing: string, wrong: string];
-const SENTENCES: ReadonlyMap<string, Words> = new Map(
-  Object.entries({
-    amount: ["Amount can't be blank", "Amount is invalid"],
-    reference: ["Reference can't be blank", "Reference is invalid"],
-    card_holder: ["Card Holder is required", "Card Holder is invalid"],
-    card_number: ["Card Number is required", "Card number is invalid"],
-    card_expiry: ["Expiry date can't be blank", "Expiry date is invalid"],
-    cvv: ["CVV is required", "CVV is invalid"],
-    customer_ip: ["Customer ip can't be blank", "Customer ip is invalid"],
-    transaction_id: ["Invalid credit card for unmatched refund", "Transaction is invalid"],
-  } satisfies Record<string, Words>),
-);
+const sentencesOf = wordsBy<readonly [missing: string, wrong: string]>(`
+  amount Amount can't be blank|Amount is invalid, reference Reference can't be blank|Reference is invalid
+  card_holder Card Holder is required|Card Holder is invalid, card_number Card Number is required|Card number is invalid
+  card_expiry Expiry date can't be blank|Expiry date is invalid, cvv CVV is required|CVV is invalid
+  customer_ip Customer ip can't be blank|Customer ip is invalid
+  transaction_id Invalid credit card for unmatched refund|Transaction is invalid
+`);
 /** Fields whose refusal is status 422 and not 400. */
 const OF_THE_CARD = new Set(["card_holder", "card_number", "card_expiry", "cvv", "card_token"]);
 
@@ -53,17 +48,16 @@ const isTyped = (fields: Fields): boolean => !fields.has("card_token");
 /** The second figure of `ecm` is 2 for a recurring payment, which needs no security code. */
 const needsCode = (fields: Fields): boolean => isTyped(fields) && !textOf(fields, "extra.ecm").endsWith("2");
 const isNoBill = (fields: Fields): boolean => fields.get("is_billing") !== true;
-const EXPIRY = matching(/^(0?[1-9]|1[0-2])\/20[0-9]{2}$/, "MM/YYYY");
-const FIGURES = matching(/^[0-9]{2}$/, "two figures");
 const ECM = matching(/^[123][123]$/, "two figures");
-const THREEDS = coded("Extra/threeds version is not valid", matching(/^[12]\.[0-9](\.[0-9])?$/, "a version"));
 const CUSTOMER = matching(/^[0-9]{3}-C-[A-Z0-9]+$/, "a customer's id");
+const EXPIRY = String.raw`/(0?[1-9]|1[0-2])\/20[0-9]{2}/`;
+const THREEDS = coded("Extra/threeds version is not valid", matching(/^[12]\.[0-9](\.[0-9])?$/, "a version"));
 const PURCHASE = rules`
   amount! whole 1-, currency currency, reference! 255, card_holder!${isTyped} 255, card_number!${isTyped} digits 12-19
   card_expiry!${isTyped} ${EXPIRY}, cvv!${needsCode} digits 3-4, card_token 64, customer_ip! ipv4, capture/test bool
   billing_address: address 255, postcode 32, email email
   metadata.* 0-255, addendum_data.*/fraud.* any
-  extra: ecm ${ECM}, card_on_file bool, stored_credential_indicator is I|S, sli ${FIGURES}, ver 8
+  extra: ecm ${ECM}, card_on_file bool, stored_credential_indicator is I|S, sli digits 2, ver 8
   extra: auth_reason is cardholder_initiated|resubmission|delayed_charges|reauthorization|no_show|account_topup|unscheduled
   extra: authorization_tracking_id/name/location/xid/par/directory_server_txn_id/cavv 64
   extra: threeds_version ${THREEDS}
@@ -74,15 +68,13 @@ const CARD = rules`
 `;
 const REFUND = rules`transaction_id! 64, amount! whole 1-, reference! 255`;
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<State, Details, Stored>({
   body: "json",
-  state: () => ({ tokens: new Map(), refunds: new Map() }),
-  authenticate(request) {
-    const { user = "", password = "" } = basic(request) ?? {};
-    if (user === "" || password === "" || !isAccepted(user) || !isAccepted(password)) throw refusal("Invalid Login", 401);
-    return user.toLowerCase();
-  },
-  finish: (answer) => ({ ...answer, headers: { ...answer.headers, "x-sandbox": "true" } }),
+  state: () => ({ refunds: new Set() }),
+  authenticate: (request) => basicUser(request)?.toLowerCase() ?? refuseWith(refusal("Invalid Login", 401)),
+  responseHeaders: () => ({ "x-sandbox": "true" }),
+  reference: "reference",
+  recorded: ["extra.ecm", "customer_ip"],
   endpoints: {
     [`POST ${BASE}/purchases`]: { rules: PURCHASE, run: purchase },
     [`GET ${BASE}/purchases/:id`]: { run: (call) => said(purchaseOf(call, call.param("id"), true)) },
@@ -95,7 +87,7 @@ export const simulator = defineSimulator<State, Details>({
     malformed: () => refusal("The request body is not valid JSON", 400),
     path: (_request, isKnown) => refusal(isKnown ? "Method not allowed" : "Not Found", isKnown ? 405 : 404),
     field({ field, kind, code, words }, { fields }) {
-      const [missing, wrong] = (kind !== "unknown" && SENTENCES.get(field)) || [`${field} ${words}`, `${field} ${words}`];
+      const [missing, wrong] = (kind !== "unknown" && sentencesOf(field)) || [`${field} ${words}`, `${field} ${words}`];
       if (field === "currency") return badCurrency(textOf(fields, field));
       return refusal(code ?? (kind === "missing" ? missing : wrong), OF_THE_CARD.has(field) ? 422 : 400);
     },
@@ -105,64 +97,50 @@ export const simulator = defineSimulator<State, Details>({
 const envelope = (successful: boolean, response: object, errors: string[] = []): object => ({ successful, response, errors, test: true });
 
 /** Nothing was processed. */
-function refusal(error: string, status: number): Refusal {
-  return new Refusal(json(status, envelope(false, {}, [error])), error);
-}
+const refusal = (error: string, status: number): Refusal => refused(error, status, envelope(false, {}, [error]));
 const badCurrency = (given: string): Refusal =>
   refusal(`Currency ${given} is not valid for this merchant. Permitted currencies: ${PERMITTED.join(", ")}`, 400);
 const isoDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** What the gateway itself has against a card. */
-function cardIn(call: ZebraCall): Card {
+function cardIn(call: ZebraCall): Stored {
   const sentences = { number: "Card number is invalid", expiry: "Expiry date has expired", code: "CVV is invalid" };
   const places = { number: "card_number", expiry: "card_expiry", code: "cvv" };
   const { number, month, year } = call.card(places, (fault) => refusal(sentences[fault], 422));
   return { number, month: month.padStart(2, "0"), year, holder: call.text("card_holder") };
 }
 
-const TYPES = table("visa VISA, mastercard MasterCard, amex American Express, jcb JCB, diners Diners, unionpay UnionPay");
+const typeOf = brandNames("visa VISA, mastercard MasterCard, amex American Express, jcb JCB, diners Diners, unionpay UnionPay", "Unknown");
 /** The expiry comes back as the last day of its month. */
-const shownCard = ({ number, month, year, holder }: Card): object => ({
+const shownCard = ({ number, month, year, holder }: Stored): object => ({
   card_holder: holder,
-  card_number: `${number.slice(0, 6)}${"X".repeat(number.length - 10)}${number.slice(-4)}`,
+  card_number: mask(number, "X", 6),
   card_expiry: isoDay(Date.UTC(Number(year), Number(month), 0)),
-  card_type: TYPES.get(brandOf(number)) ?? "Unknown",
+  card_type: typeOf(number),
   card_category: "Credit",
   card_subcategory: "Standard",
 });
 
-/** A kept card under a token of its own. */
-function tokenFor(call: ZebraCall, card: Card): string {
-  const token = call.tools.id("", 20);
-  call.state.tokens.set(token, card);
-  return token;
-}
-
 function store(call: ZebraCall): Answer {
   const card = cardIn(call);
   call.decide(ISSUER, card.number);
-  const token = tokenFor(call, card);
   const alias = call.maybe("alias") ?? null;
-  const details = { no: null, card: null, cardToken: token, members: {}, meant: "" };
-  call.transactions.add({ id: token, reference: alias, kind: "token", isApproved: true, card: card.number, details });
+  const { id: token } = call.vault.store(call.tools.id("", 20), card, alias);
   const known = { authorized: true, transaction_count: 0, card_issuer: "A bank", card_country: "Australia" };
   return json(200, envelope(true, { token, ...shownCard(card), ...known, alias }));
 }
 
-/** Payments alone; a stored card is none. */
-const purchases = ({ transactions }: ZebraCall): Purchase[] => transactions.all().filter(({ details }) => details.card !== null);
-
 function purchase(call: ZebraCall): Answer {
-  const { tools, state } = call;
+  const { tools, transactions } = call;
   const [reference, unit] = [call.text("reference"), call.maybe("currency") ?? "AUD"];
   if (!PERMITTED.includes(unit)) throw badCurrency(unit);
   if (call.text("extra.sli") === "05" && !call.has("extra.cavv")) throw refusal("Extra/cavv is required for SLI 05", 422);
   const given = call.maybe("card_token");
-  const kept = given === undefined ? undefined : state.tokens.get(given);
+  const kept = given === undefined ? undefined : call.vault.get(given);
   if (given !== undefined && kept === undefined) throw refusal("Card token is invalid", 422);
   const card = kept ?? cardIn(call);
   const meant = `${call.text("amount")} ${unit} ${card.number}`;
-  const before = purchases(call).find((one) => one.reference === reference);
+  const before = transactions.find((one) => one.reference === reference);
   if (before !== undefined && before.details.meant !== meant) throw refusal("Reference has already been taken", 422);
   if (before !== undefined) return said(before);
   const no = call.decide(ISSUER, card.number);
@@ -170,27 +148,15 @@ function purchase(call: ZebraCall): Answer {
   const id = `071-P-${tools.id("", 8).toUpperCase()}`;
   const metadata = { authorization_tracking_id: "", original_transaction_reference: "", ...call.under("metadata.") };
   const authorization = no === null ? tools.digits(6) : "0";
-  const fraud = call.request.fields.keys().some((name) => name.startsWith("fraud.")) ? { fraud_result: "Accept", fraud_messages: [] } : {};
-  const made = call.transactions.add({
-    id,
-    reference,
-    kind: call.text("capture") === "false" ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor: call.number("amount"),
-    currency: unit,
-    card: card.number,
-    details: {
-      no,
-      card,
-      cardToken: given ?? tokenFor(call, card),
-      members: { authorization, rrn: id.replaceAll("-", ""), cvv_match: cvvMatch, metadata, addendum_data: {}, ...fraud },
-      meant,
-    },
-    ledger: { ecm: call.maybe("extra.ecm") ?? null, customer_ip: call.text("customer_ip") },
-  });
+  const fraud = Object.keys(call.under("fraud.")).length > 0 ? { fraud_result: "Accept", fraud_messages: [] } : {};
+  const cardToken = given ?? tools.id("", 20);
+  const members = { authorization, rrn: id.replaceAll("-", ""), cvv_match: cvvMatch, metadata, addendum_data: {}, ...fraud };
+  const kind = call.text("capture") === "false" ? "authorization" : "charge";
+  const details = { no, card, cardToken, members, meant };
+  const made = call.take({ id, kind, no, amountMinor: call.number("amount"), currency: unit, card: card.number, details });
   // Every purchase has a token of its card; with this mark it is meant to be kept.
-  if (no === null && given === undefined && call.text("extra.card_on_file") === "true")
-    call.recordStored(made.details.cardToken, reference, card.number);
+  const isOnFile = no === null && call.text("extra.card_on_file") === "true";
+  if (given === undefined) call.vault[isOnFile ? "store" : "keep"](cardToken, card, reference);
   return said(made);
 }
 
@@ -200,7 +166,7 @@ function said({ id, reference, state, at, amountMinor, capturedMinor, currency: 
   const [isCaptured, isVoided] = [capturedMinor > 0, state === "voided"];
   const response = {
     id,
-    ...(card !== null && shownCard(card)),
+    ...shownCard(card),
     card_token: cardToken,
     amount: amountMinor,
     decimal_amount: amountMinor / 10 ** decimalsOf(unit),
@@ -221,22 +187,17 @@ function said({ id, reference, state, at, amountMinor, capturedMinor, currency: 
 
 /** By its id; a look-up also by our reference. */
 function purchaseOf(call: ZebraCall, id: string, isLookUp = false): Purchase {
-  const isMeant = (one: Purchase) => one.details.card !== null && (one.id === id || (isLookUp && one.reference === id));
-  const found = isLookUp ? call.lookUp(id, isMeant)[0] : purchases(call).find(isMeant);
-  if (found === undefined) throw refusal("Could not find Purchase", 404).unrecorded();
-  return found;
+  const found = isLookUp ? call.lookUp(id, (one) => one.id === id || one.reference === id)[0] : call.transactions.get(id);
+  return found ?? refuseWith(refusal("Could not find Purchase", 404).unrecorded());
 }
 
 /** Status 422 with the outer flag set: the request was understood, the reversal did not happen. */
-function notDone(id: string, message: string): Refusal {
-  return new Refusal(json(422, envelope(true, { id, successful: false, message })), message);
-}
+const notDone = (id: string, message: string): Refusal => refused(message, 422, envelope(true, { id, successful: false, message }));
 
 /** The id stands in the query, or in the body. */
 function voidPurchase(call: ZebraCall): Answer {
   const id = call.request.query.get("id") ?? call.text("id");
-  const one = purchases(call).find((other) => other.id === id);
-  if (one === undefined) throw refusal("Purchase Not Found", 404);
+  const one = call.transactions.get(id) ?? refuseWith(refusal("Purchase Not Found", 404));
   if (!call.transactions.void(one)) throw notDone(id, "Not Voided");
   return said(one, "Voided");
 }
@@ -254,7 +215,7 @@ function refund(call: ZebraCall): Answer {
   const against = call.transactions.refund(one, { id, amountMinor: amount, from: ["captured", "settled"] });
   if (against === "amount") throw refusal("Amount is invalid", 400);
   if (against === "state") throw notDone(one.id, "Not Refunded");
-  call.state.refunds.set(reference, amount);
+  call.state.refunds.add(reference);
   const approved = { successful: true, message: "Approved", response_code: "00", currency: one.currency };
   return json(200, envelope(true, { id, transaction_id: id, amount: -amount, reference, ...approved }));
 }

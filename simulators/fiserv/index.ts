@@ -1,7 +1,7 @@
 import { brandOf, codeLength, currency, CURRENCY_BY_NUMBER, decimalsOf, defineSimulator, header, hmac, isAccepted } from "../kit/index.ts";
-import { isCardNumber, isExpired, isSame, issuer, json, matching, minorOf, Refusal, rule, rules, textOf } from "../kit/index.ts";
+import { isCardNumber, isExpired, isSame, issuer, json, matching, minorOf, refused, rule, rules, textOf } from "../kit/index.ts";
 import { unixSeconds, uuid } from "../kit/index.ts";
-import type { Answer, Call, Card, Endpoint, Incoming, Rule, Transaction } from "../kit/index.ts";
+import type { Answer, Call, Card, Endpoint, Incoming, Refusal, Rule, Transaction } from "../kit/index.ts";
 
 /**
  * Fiserv's Payment Gateway API v2 (IPG): signed JSON, an issuer's refusal is status 422, the gateway's own 409. Nothing is replayed:
@@ -22,8 +22,7 @@ interface Details {
   returns?: object[];
 }
 
-type State = { tokens: Map<string, Card & { reference: string | null }> };
-type FiservCall = Call<State, Details>;
+type FiservCall = Call<object, Details>;
 type Payment = Transaction<Details>;
 
 /** Code and words of a refusal: the issuer's, or with a leading minus the gateway's. */
@@ -75,7 +74,7 @@ const FOLLOWING = rules`
   transactionAmount: total ${TOTAL}, currency ${UNIT}
 `;
 const FOLLOWING_WITH_AMOUNT = rules`
-  ${COMMON}, comments 1024
+  ${FOLLOWING}
   transactionAmount: total! ${TOTAL}, currency! ${UNIT}
 `;
 const TOKENIZATION = rules`
@@ -85,7 +84,7 @@ const TOKENIZATION = rules`
 `;
 const STORE = rules`storeId digits 1-20`;
 
-const endpointsAt = (base: string): Record<string, Endpoint<State, Details>> => ({
+const endpointsAt = (base: string): Record<string, Endpoint<object, Details>> => ({
   [`POST ${base}/payments PaymentCardSaleTransaction`]: { rules: BY_CARD, run: pay },
   [`POST ${base}/payments PaymentCardPreAuthTransaction`]: { rules: BY_CARD, run: pay },
   [`POST ${base}/payments PaymentTokenSaleTransaction`]: { rules: BY_TOKEN, run: pay },
@@ -101,17 +100,18 @@ const endpointsAt = (base: string): Record<string, Endpoint<State, Details>> => 
   [`DELETE ${base}/payment-tokens/:value`]: { rules: STORE, run: readToken },
 });
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<object, Details>({
   body: "json",
-  state: () => ({ tokens: new Map() }),
   operationOf: (fields) => textOf(fields, "requestType") || undefined,
   authenticate,
+  reference: "merchantTransactionId",
+  recorded: ["transactionOrigin", "requestType"],
   endpoints: Object.assign({}, ...BASES.map(endpointsAt)) as ReturnType<typeof endpointsAt>,
   refuse: {
-    malformed: (request) =>
-      header(request, "content-type").startsWith("application/json")
-        ? refusal(request, 400, "BadRequest", "403", "Request body is not valid JSON")
-        : refusal(request, 415, "UnsupportedMediaType", "415", "Unsupported media type"),
+    malformed: (request, isOtherType) =>
+      isOtherType
+        ? refusal(request, 415, "UnsupportedMediaType", "415", "Unsupported media type")
+        : refusal(request, 400, "BadRequest", "403", "Request body is not valid JSON"),
     path: (request, isKnown) =>
       isKnown && request.method === "POST"
         ? invalid(request, "requestType", "is unknown")
@@ -127,7 +127,7 @@ const idsOf = (request: Incoming): object => ({
 
 /** Nothing was processed. */
 function refusal(request: Incoming, status: number, responseType: string, code: string, message: string, details?: object[]): Refusal {
-  return new Refusal(json(status, { ...idsOf(request), responseType, error: { code, message, details } }), code);
+  return refused(code, status, { ...idsOf(request), responseType, error: { code, message, details } });
 }
 
 function invalid(request: Incoming, field: string, message: string): Refusal {
@@ -137,8 +137,7 @@ function invalid(request: Incoming, field: string, message: string): Refusal {
 /** Refused by the gateway's own rules; nothing was taken. */
 function gatewayRefusal({ request }: FiservCall, code: string, words: string, more: object = {}): Refusal {
   const result = { transactionStatus: "VALIDATION_FAILED", transactionResult: "FAILED", approvalCode: `N:-${code}:${words}` };
-  const body = { ...idsOf(request), responseType: "GatewayDeclined", ...more, ...result, error: { code, message: words } };
-  return new Refusal(json(409, body), code);
+  return refused(code, 409, { ...idsOf(request), responseType: "GatewayDeclined", ...more, ...result, error: { code, message: words } });
 }
 
 function missing({ request }: FiservCall): never {
@@ -148,18 +147,18 @@ function missing({ request }: FiservCall): never {
 /** Key, signature over the very bytes in either of the two encodings, time and nonce. */
 function authenticate(request: Incoming): string {
   const [key = "", id = "", time = "", sent = ""] = SIGNED.map((name) => header(request, name));
-  const refused = (words: string) => refusal(request, 401, "Unauthenticated", "401", words);
-  if (!isAccepted(key, API_KEY)) throw refused("Invalid ApiKey");
+  const denied = (words: string) => refusal(request, 401, "Unauthenticated", "401", words);
+  if (!isAccepted(key, API_KEY)) throw denied("Invalid ApiKey");
   if (uuid.check(id) !== null) throw invalid(request, "header Client-Request-Id", "must be a UUID");
   const now = request.tools.now();
-  if (!/^[0-9]{13}$/.test(time) || Math.abs(now - Number(time)) > NONCE_MS) throw refused("Invalid Timestamp");
+  if (!/^[0-9]{13}$/.test(time) || Math.abs(now - Number(time)) > NONCE_MS) throw denied("Invalid Timestamp");
   const message = Buffer.concat([Buffer.from(key + id + time), request.body]);
   const hex = Buffer.from(hmac("sha256", SECRET, message));
   const signatures = [hmac("sha256", SECRET, message, "base64"), hex.toString("base64"), hex.toString("base64url")];
-  if (!signatures.some((signature) => isSame(signature, sent))) throw refused("Invalid Message-Signature");
+  if (!signatures.some((signature) => isSame(signature, sent))) throw denied("Invalid Message-Signature");
   const name = `nonce ${key} ${id}`;
   const usedAt = request.shared.get(name);
-  if (typeof usedAt === "number" && now - usedAt <= NONCE_MS) throw refused("Client-Request-Id was used before");
+  if (typeof usedAt === "number" && now - usedAt <= NONCE_MS) throw denied("Client-Request-Id was used before");
   request.shared.set(name, now);
   return key;
 }
@@ -181,7 +180,7 @@ function typedCard(call: FiservCall, path: string): Card {
 function cardIn(call: FiservCall): Card {
   if (call.has("paymentMethod.paymentCard.number")) return typedCard(call, "paymentMethod.paymentCard");
   const path = "paymentMethod.paymentToken";
-  const kept = call.state.tokens.get(call.text(`${path}.value`));
+  const kept = call.vault.get(call.text(`${path}.value`));
   if (kept === undefined) throw gatewayRefusal(call, "5433", "The token does not exist.");
   const { number } = kept;
   const card = {
@@ -261,25 +260,15 @@ function pay(call: FiservCall): Answer {
     processor,
     ...(token !== undefined && { paymentToken: token }),
   };
-  const ledger = { transactionOrigin: call.maybe("transactionOrigin") ?? "ECOM", requestType: call.text("requestType") };
-  transactions.add({
-    id: ipgTransactionId,
-    reference: reference ?? null,
-    kind: isHeld ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor,
-    currency: unit,
-    card: card.number,
-    details: { orderId, body },
-    ledger,
-  });
+  const kind = isHeld ? "authorization" : "charge";
+  call.take({ id: ipgTransactionId, kind, no, amountMinor, currency: unit, card: card.number, details: { orderId, body } });
   if (no === null) return json(200, { ...idsOf(request), ...body });
   return json(422, { ...idsOf(request), responseType: "EndpointDeclined", ...body, error: { code: no[0], message: no[1] } });
 }
 
 function keep(call: FiservCall, card: Card): object {
   const value = call.maybe("createToken.value") ?? call.tools.id("", 24);
-  call.state.tokens.set(value, { ...card, reference: call.maybe("merchantTransactionId") ?? null });
+  call.vault.keep(value, card, call.maybe("merchantTransactionId"));
   return { value, reusable: true, declineDuplicates: false, last4: card.number.slice(-4), brand: brand(card.number), type: "PAYMENT_CARD" };
 }
 
@@ -296,9 +285,8 @@ function tokenize(call: FiservCall): Answer {
   const shared = { requestTime: tools.now(), brand: brand(card.number), country: "USA", paymentCard: shownCard(card), processor };
   const body = { ...shared, orderId, ipgTransactionId };
   const paymentToken = no === null ? { ...keep(call, card), accountVerification: isVerified } : undefined;
-  const reference = call.maybe("merchantTransactionId") ?? null;
-  const added = { id: ipgTransactionId, reference, isApproved: no === null, card: card.number, details: { orderId, body } };
-  call.transactions.add({ ...added, kind: "token", ledger: { accountVerification: isVerified } });
+  const ledger = { accountVerification: isVerified };
+  call.take({ id: ipgTransactionId, kind: "token", no, card: card.number, details: { orderId, body }, ledger });
   if (no === null) return json(200, { ...idsOf(request), requestStatus: "SUCCESS", ...body, paymentToken });
   const error = { code: no[0], message: no[1] };
   return json(422, { ...idsOf(request), responseType: "EndpointDeclined", requestStatus: "DECLINED", ...body, error });
@@ -306,11 +294,8 @@ function tokenize(call: FiservCall): Answer {
 
 function readToken(call: FiservCall): Answer {
   const value = call.param("value");
-  const card = call.state.tokens.get(value) ?? missing(call);
-  if (call.request.method === "DELETE") {
-    call.state.tokens.delete(value);
-    call.recordRemoved(null, card.reference);
-  }
+  const card = call.vault.get(value) ?? missing(call);
+  if (call.request.method === "DELETE") call.vault.remove(value);
   const paymentToken = { value, reusable: true, last4: card.number.slice(-4), brand: brand(card.number) };
   return json(200, { ...idsOf(call.request), requestStatus: "SUCCESS", paymentToken, paymentCard: shownCard(card) });
 }

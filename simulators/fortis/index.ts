@@ -1,6 +1,6 @@
-import { brandOf, codeLength, defineSimulator, faultIn, header, isAccepted, isCardNumber, isExpired, issuer, json } from "../kit/index.ts";
-import { matching, oneOf, READERS, Refusal, refuseWith, rules, table, textOf, unixSeconds } from "../kit/index.ts";
-import type { Answer, Call, Rule, Transaction } from "../kit/index.ts";
+import { brandNames, codeLength, defineSimulator, faultIn, header, isAccepted, isCardNumber, isExpired, issuer } from "../kit/index.ts";
+import { json, matching, READERS, refused, refuseWith, rules, textOf, unixSeconds } from "../kit/index.ts";
+import type { Answer, Call, Kept, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * Fortis's API v1: a decline is a created transaction with status_code 301, a refused field is 412 in Joi's words. No second request is
@@ -21,7 +21,7 @@ const CENTS = "1 2 3 4 5 6 7 8 9 11 12 13 14 15 16 18 19 20 21 22 23 24 25 26 27
 const REASONS_BY_AMOUNT: ReadonlySet<number> = new Set(CENTS.split(" ").map((cents) => 600 + Number(cents)));
 /** An amount that is approved in part, unless the request forbids it. */
 const PARTIAL_AMOUNT = 1201;
-const ACCOUNT_TYPES = table("visa visa, mastercard mc, amex amex, discover disc, jcb jcb, diners diners");
+const accountTypeOf = brandNames("visa visa, mastercard mc, amex amex, discover disc, jcb jcb, diners diners", "debit");
 
 interface Card {
   number: string;
@@ -29,66 +29,52 @@ interface Card {
   holder: string | null;
   postalCode: string | null;
 }
-interface Token extends Card {
-  id: string;
-  apiId: string | null;
-  /** In the ledger: of its own, or of the transaction that it was made of. */
-  reference: string | null;
-  location: string;
-}
-interface Details {
-  card: Card;
-  body: Record<string, unknown>;
-}
-type State = { tokens: Map<string, Token> };
-type FortisCall = Call<State, Details>;
+/** Kept under the vendor's id; the reference in the ledger is its own, or that of the transaction that it was made of. */
+type Token = Card & { apiId: string | null; location: string };
+type Details = { card: Card; body: Record<string, unknown> };
+type FortisCall = Call<object, Details, Token>;
 type Payment = Transaction<Details>;
 
 const ID_FORM = /^(([0-9a-fA-F-]{24,36})|([0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}))$/;
 const ID = matching(ID_FORM, "an id");
-const street = (longest: number): Rule => matching(/^[\w#,.\-'&\s/]+$/, "an address", longest);
-const POSTAL_CODE = matching(/^[a-zA-Z0-9\-\s]{3,10}$/, "3 to 10 letters and digits");
-const OPERATOR = oneOf("=", ">=", "<=");
 const CARD = rules`
   account_number! digits 13-19, exp_date! mmyy, account_holder_name 32
-  billing_address: postal_code ${POSTAL_CODE}, street ${street(32)}, city ${street(36)}, state 24, country country3, phone digits 10
+  billing_address: postal_code [a-zA-Z0-9\s-] 3-10, street [\w#,.'&\s/-] 1-32, city [\w#,.'&\s/-] 1-36, state 24, country country3, phone digits 10
 `;
 const ORDER = rules`
   location_id! ${ID}, product_transaction_id ${ID}, transaction_api_id/description 64, order_number 32, notification_email_address email
   allow_partial_authorization_override/card_present/cardholder_present bool
 `;
 const TYPED = rules`${ORDER}, ${CARD}, cvv digits 3-4`;
-const BY_TOKEN = rules`${ORDER}, token_id ${ID}, token_api_id 64, cvv digits 3-4, transaction_amount! whole 1-${String(LARGEST)}`;
-const AMOUNT = rules`transaction_amount whole 1-${String(LARGEST)}`;
+const BY_TOKEN = rules`${ORDER}, token_id ${ID}, token_api_id 64, cvv digits 3-4, transaction_amount! whole 1-${LARGEST}`;
+const AMOUNT = rules`transaction_amount whole 1-${LARGEST}`;
 const TOKEN = rules`title 16, token_api_id 64, contact_id ${ID}, location_id! ${ID}`;
 const PREVIOUS = rules`${TOKEN}, previous_transaction_id! ${ID}, account_holder_name 32`;
 const FILTER = rules`
   filter_by[*][key]! is transaction_api_id|id|order_number|transaction_amount|last_four|status_code
-  filter_by[*][operator]! ${OPERATOR}, filter_by[*][value]! 255
+  filter_by[*][operator]! is =|>=|<=, filter_by[*][value]! 255
 `;
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<object, Details, Token>({
   body: "json",
-  state: () => ({ tokens: new Map() }),
   authenticate(request) {
     const [user, key, developer] = [header(request, "user-id"), header(request, "user-api-key"), header(request, "developer-id")];
     if (isAccepted(user, /^[0-9a-fA-F]{24}$/) && isAccepted(key, /^\S{24,64}$/) && isAccepted(developer, /^\w{8}$/)) return user;
     throw refusal(request.tools, 401, "Unauthorized", "Unauthorized");
   },
   headers: { accept: matching(/json|\*\/\*/, "JSON") },
+  reference: "transaction_api_id",
+  recorded: ["product_transaction_id"],
   endpoints: {
     "POST /v1/transactions/cc/sale/keyed": {
-      rules: rules`${TYPED}, transaction_amount! whole 1-${String(LARGEST)}`,
+      rules: rules`${TYPED}, transaction_amount! whole 1-${LARGEST}`,
       run: (call) => pay(call, "sale"),
     },
     "POST /v1/transactions/cc/auth-only/keyed": {
-      rules: rules`${TYPED}, transaction_amount! whole 0-${String(LARGEST)}`,
+      rules: rules`${TYPED}, transaction_amount! whole 0-${LARGEST}`,
       run: (call) => pay(call, "hold"),
     },
-    "POST /v1/transactions/cc/avs-only/keyed": {
-      rules: rules`${TYPED}, transaction_amount whole 0`,
-      run: (call) => pay(call, "verified"),
-    },
+    "POST /v1/transactions/cc/avs-only/keyed": { rules: rules`${TYPED}, transaction_amount whole 0`, run: (call) => pay(call, "verified") },
     "POST /v1/transactions/cc/sale/token": { rules: BY_TOKEN, run: (call) => pay(call, "sale") },
     "GET /v1/transactions": { rules: rules`${FILTER}, filter_by 4000`, run: list },
     "GET /v1/transactions/:id": { run: (call) => transactionAnswer(200, found(call).details.body) },
@@ -98,7 +84,7 @@ export const simulator = defineSimulator<State, Details>({
     "PATCH /v1/transactions/:id/refund": { rules: AMOUNT, run: refund },
     "POST /v1/tokens/cc": { rules: rules`${CARD}, ${TOKEN}, run_avs bool`, run: storeCard },
     "POST /v1/tokens/previous-transaction": { rules: PREVIOUS, run: storePrevious },
-    "GET /v1/tokens/:id": { run: (call) => tokenAnswer(200, tokenOf(call), call.tools.now()) },
+    "GET /v1/tokens/:id": { run: (call) => tokenAnswer(200, tokenOf(call)) },
     "DELETE /v1/tokens/:id": { run: deleteToken },
   },
   refuse: {
@@ -116,7 +102,7 @@ const JOI: Readonly<Record<string, readonly [words: string, type: string]>> = {
 };
 
 function refusal({ id: idOf }: Pick<FortisCall["tools"], "id">, statusCode: number, title: string, detail: string, meta?: object): Refusal {
-  return new Refusal(json(statusCode, { type: "Error", id: idOf("clj", 22), statusCode, title, detail, meta }), `${statusCode} ${detail}`);
+  return refused(`${statusCode} ${detail}`, statusCode, { type: "Error", id: idOf("clj", 22), statusCode, title, detail, meta });
 }
 
 /** Our data was refused; nothing was charged. */
@@ -150,11 +136,8 @@ function checkedCard(call: FortisCall): Card {
 /** The stored card that the request names by the vendor's id or by ours. */
 function storedCard(call: FortisCall): Card {
   const [token, api] = [call.maybe("token_id"), call.maybe("token_api_id")];
-  const kept = [...call.state.tokens.values()].find((one) =>
-    token === undefined ? one.apiId === api && api !== undefined : one.id === token,
-  );
-  if (kept === undefined) throw invalid(call.tools, token === undefined ? "token_api_id" : "token_id", "is not found", "any.invalid");
-  return kept;
+  const kept = token !== undefined ? call.vault.get(token) : call.vault.find(({ apiId }) => apiId !== null && apiId === api);
+  return kept ?? refuseWith(invalid(call.tools, token === undefined ? "token_api_id" : "token_id", "is not found", "any.invalid"));
 }
 
 const isOver = ({ expiry }: Card, now: number): boolean => isExpired(Number(expiry.slice(0, 2)), Number(expiry.slice(2)), now);
@@ -183,8 +166,19 @@ function avsOf(call: FortisCall): readonly [string | null, string | null] {
   return zip && line ? ["GOOD", "Y"] : zip ? ["ZIP", "Z"] : line ? ["STREET", "A"] : [null, null];
 }
 
+/** Members that are the same of every transaction, or the same unless the request has another value. */
+const FIXED = {
+  payment_method: "cc",
+  response_message: null,
+  entry_mode_id: "K",
+  trx_source_code: 12,
+  currency: "USD",
+  currency_code: 840,
+};
+const UNSAID = { order_number: null, description: null, token_id: null, par: null, product_transaction_id: "11ef69fdc6debc2cb1af505c" };
+
 function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
-  const { tools, transactions } = call;
+  const { tools } = call;
   const card = call.has("account_number") ? checkedCard(call) : storedCard(call);
   const amountMinor = call.number("transaction_amount");
   const reason = reasonOf(call, card, amountMinor);
@@ -194,7 +188,8 @@ function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
   const [avs, enhanced] = avsOf(call);
   const body = {
     id: transactionId,
-    payment_method: "cc",
+    ...FIXED,
+    ...UNSAID,
     first_six: card.number.slice(0, 6),
     last_four: card.number.slice(-4),
     account_holder_name: card.holder,
@@ -202,39 +197,29 @@ function pay(call: FortisCall, type: "sale" | "hold" | "verified"): Answer {
     auth_amount: taken,
     auth_code: isApproved ? `a${tools.digits(5)}` : null,
     verbiage: `Test ${tools.digits(4)}`,
-    response_message: null,
     type_id: type === "verified" ? 21 : 20,
     status_code: isApproved ? STATUS[type] : STATUS.declined,
     reason_code_id: reason,
     avs: isApproved ? avs : null,
     avs_enhanced: isApproved ? enhanced : null,
     cvv_response: call.has("cvv") ? (reason === BAD_CVV ? "N" : isApproved ? "M" : "P") : null,
-    account_type: ACCOUNT_TYPES.get(brandOf(card.number)) ?? "debit",
-    entry_mode_id: "K",
-    trx_source_code: 12,
-    currency: "USD",
-    currency_code: 840,
-    order_number: call.maybe("order_number") ?? null,
-    description: call.maybe("description") ?? null,
+    account_type: accountTypeOf(card.number),
+    ...call.given("order_number", "description", "token_id", "product_transaction_id", "location_id"),
     transaction_api_id: apiId,
-    location_id: call.text("location_id"),
-    product_transaction_id: call.maybe("product_transaction_id") ?? "11ef69fdc6debc2cb1af505c",
-    token_id: call.maybe("token_id") ?? null,
     is_token: !call.has("account_number"),
-    par: null,
     created_ts: now,
     modified_ts: now,
   };
-  transactions.add({
+  const kind = type === "sale" ? "charge" : "authorization";
+  const amount = { amountMinor: taken || amountMinor, currency: "USD" };
+  call.take({
     id: transactionId,
-    reference: apiId,
+    kind,
     isApproved,
-    amountMinor: taken || amountMinor,
-    currency: "USD",
+    ...amount,
     card: card.number,
-    kind: type === "sale" ? "charge" : "authorization",
     details: { card, body },
-    ledger: { product_transaction_id: call.maybe("product_transaction_id") ?? null, reason_code_id: reason },
+    ledger: { reason_code_id: reason },
   });
   return transactionAnswer(201, body);
 }
@@ -299,28 +284,20 @@ function refund(call: FortisCall): Answer {
 }
 
 function keep(call: FortisCall, card: Card, reference: string | null): Answer {
-  const apiId = call.maybe("token_api_id") ?? null;
-  if (apiId !== null && [...call.state.tokens.values()].some((one) => one.apiId === apiId && one.location === call.text("location_id")))
+  const [apiId, location] = [call.maybe("token_api_id") ?? null, call.text("location_id")];
+  if (apiId !== null && call.vault.find((one) => one.apiId === apiId && one.location === location))
     throw invalid(call.tools, "token_api_id", "already exists", "any.unique");
-  const token: Token = {
-    ...card,
-    id: idOf(call),
-    apiId,
-    reference,
-    location: call.text("location_id"),
-    holder: call.maybe("account_holder_name") ?? card.holder,
-  };
-  call.state.tokens.set(token.id, token);
-  call.recordStored(token.id, reference, card.number);
-  return tokenAnswer(201, token, call.tools.now(), call.maybe("title") ?? null);
+  const { number, expiry, postalCode } = card;
+  const token = { number, expiry, postalCode, apiId, location, holder: call.maybe("account_holder_name") ?? card.holder };
+  return tokenAnswer(201, call.vault.store(idOf(call), token, reference), call.maybe("title") ?? null);
 }
 
-function tokenAnswer(status: number, token: Token, now: number, title: string | null = null): Answer {
+function tokenAnswer(status: number, token: Kept<Token>, title: string | null = null): Answer {
   const data = {
     id: token.id,
     active: true,
     payment_method: "cc",
-    account_type: ACCOUNT_TYPES.get(brandOf(token.number)) ?? "debit",
+    account_type: accountTypeOf(token.number),
     first_six: token.number.slice(0, 6),
     last_four: token.number.slice(-4),
     exp_date: token.expiry,
@@ -329,7 +306,7 @@ function tokenAnswer(status: number, token: Token, now: number, title: string | 
     token_api_id: token.apiId,
     title,
     billing_address: { postal_code: token.postalCode },
-    created_ts: unixSeconds(now),
+    created_ts: unixSeconds(token.at),
   };
   return json(status, { type: "Token", data });
 }
@@ -349,11 +326,9 @@ function storePrevious(call: FortisCall): Answer {
   return keep(call, one.details.card, call.maybe("token_api_id") ?? one.reference);
 }
 
-const tokenOf = (call: FortisCall): Token => call.state.tokens.get(pathId(call, "token_id")) ?? refuseWith(missing(call));
+const tokenOf = (call: FortisCall): Kept<Token> => call.vault.get(pathId(call, "token_id")) ?? refuseWith(missing(call));
 
 function deleteToken(call: FortisCall): Answer {
-  const token = tokenOf(call);
-  call.state.tokens.delete(token.id);
-  call.recordRemoved(token.id, token.reference);
+  call.vault.remove(tokenOf(call).id);
   return { status: 204, body: "" };
 }

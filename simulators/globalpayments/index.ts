@@ -1,6 +1,6 @@
-import { bearer, brandOf, currency, defineSimulator, hash, header, isAccepted, isSame, issuer, json, mask } from "../kit/index.ts";
-import { matching, Refusal, refuseWith, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
-import type { Answer, Call, Card, Transaction } from "../kit/index.ts";
+import { bearer, brandOf, cardFaults, currency, defineSimulator, hash, header, isAccepted, isSame, issuer, json } from "../kit/index.ts";
+import { mask, refused, refuseWith, rule, rules, table, textOf, uuidOf } from "../kit/index.ts";
+import type { Answer, Call, Card, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * Global Payments' GP-API: JSON under access tokens, a decline is a transaction with status 200, a repeated idempotency key is
@@ -14,9 +14,7 @@ const KEY_WINDOW_MS = 24 * 3_600_000;
 const ACCOUNTS = { transactions: ["transaction_processing", "TRA_"], tokens: ["tokenization", "TKA_"] } as const;
 
 type Details = { body: Record<string, unknown> };
-type Stored = Card & { id: string };
-type State = { methods: Map<string, Stored> };
-type GpCall = Call<State, Details>;
+type GpCall = Call<object, Details>;
 
 /** Result and message of a decline; three digits as the European acquirers have them. */
 type No = readonly [result: string, message: string];
@@ -37,10 +35,6 @@ const CHECKS = table(
 );
 const LETTERS = table("M MATCHED, N NOT_MATCHED, U NOT_CHECKED");
 
-const METHOD_ID = matching(/^PMT_[0-9a-f-]{36}$/, "a payment method's id");
-const AMOUNT = matching(/^[0-9]{1,12}$/, "an amount in minor units");
-const DAY = matching(/^\d{4}-\d\d-\d\d$/, "YYYY-MM-DD");
-const SECRET = matching(/^[0-9a-f]{128}$/, "SHA-512 in lower-case hexadecimal digits");
 const UNIT = rule((value) => (value === UNBOARDED_CURRENCY ? null : currency().check(value)));
 const CARD = rules`
   number! digits 12-19 @40090, expiry_month! month @40090, expiry_year! digits 2 @40090, cvv digits 3-4 @40085
@@ -50,32 +44,29 @@ const CHECKED = rules`
   account_name/account_id 64, description 50, channel! is CNP|CP, country! country2, currency! ${UNIT}, reference! 8-50
   order.reference 50, ip_address ipv4, initiator is PAYER|MERCHANT
   stored_credential: model is UNSCHEDULED|RECURRING|INSTALLMENT|SUBSCRIPTION, sequence is FIRST|SUBSEQUENT, reason 32
-  payment_method: entry_mode! is PHONE|MOTO|MAIL|ECOM|IN_APP, name/first_name/last_name/narrative 50, id ${METHOD_ID}
+  payment_method: entry_mode! is PHONE|MOTO|MAIL|ECOM|IN_APP, name/first_name/last_name/narrative 50, id /PMT_[0-9a-f-]{36}/
   payment_method: storage_mode is ON_SUCCESS|ALWAYS|OFF
   payment_method.card?: ${CARD}
 `;
 const SALE = rules`
-  ${CHECKED}, type! is SALE|REFUND, amount! ${AMOUNT}, capture_mode is AUTO|LATER|MULTIPLE, check_for_duplicate is YES|NO
+  ${CHECKED}, type! is SALE|REFUND, amount! digits 1-12, capture_mode is AUTO|LATER|MULTIPLE, check_for_duplicate is YES|NO
 `;
-const FOLLOWING = rules`amount ${AMOUNT}`;
+const FOLLOWING = rules`amount digits 1-12`;
 const STORED = rules`
   account_name/account_id 64, name 100, reference! 8-50, usage_mode is SINGLE|MULTIPLE, fingerprint_mode is ALWAYS|ON_SUCCESS
   card: ${CARD}
 `;
-const PAGE = matching(/^[1-9]\d{0,5}$/, "a page");
-const PAGE_SIZE = matching(/^[1-9]\d{0,2}$/, "1 to 999");
 const REPORT = rules`
   reference/id 100, account_name/account_id 64, status/order_by 32, currency 3, country 2, order 4
-  from_time_created/to_time_created ${DAY}, page ${PAGE}, page_size ${PAGE_SIZE}
+  from_time_created/to_time_created /\d{4}-\d\d-\d\d/, page countText 1-999999, page_size countText 1-999
 `;
 const TOKEN = rules`
-  app_id! 64, nonce! 256, secret! ${SECRET}, grant_type! is client_credentials, seconds_to_expire whole 60-604800, permissions[*] 64
+  app_id! 64, nonce! 256, secret! /[0-9a-f]{128}/, grant_type! is client_credentials, seconds_to_expire whole 60-604800, permissions[*] 64
   interval_to_expire is 5_MINUTES|10_MINUTES|30_MINUTES|1_HOUR|3_HOURS|6_HOURS|12_HOURS|DAY|WEEK
 `;
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<object, Details>({
   body: "json",
-  state: () => ({ methods: new Map() }),
   headers: rules`x-gp-version! is ${VERSION}`,
   authenticate({ tokens, tools, headers }) {
     const account = tokens.accountOf(bearer({ headers }), tools.now());
@@ -94,6 +85,8 @@ export const simulator = defineSimulator<State, Details>({
       return refusal(409, "DUPLICATE_ACTION", "40039", `Idempotency Key seen before: id=${id}, status=${status}`).answer;
     },
   },
+  reference: "reference",
+  recorded: ["payment_method.entry_mode"],
   endpoints: {
     "POST /ucp/accesstoken": {
       isIdempotent: false,
@@ -114,10 +107,13 @@ export const simulator = defineSimulator<State, Details>({
     "POST /ucp/payment-methods": { rules: STORED, run: store },
   },
   refuse: {
-    malformed: (request) =>
-      header(request, "content-type").startsWith("application/json")
-        ? refusal(400, "INVALID_REQUEST_DATA", "40006", "Request body is not valid JSON")
-        : refusal(415, "INVALID_REQUEST_DATA", "40006", "Unsupported media type"),
+    malformed: (_request, isOtherType) =>
+      refusal(
+        isOtherType ? 415 : 400,
+        "INVALID_REQUEST_DATA",
+        "40006",
+        isOtherType ? "Unsupported media type" : "Request body is not valid JSON",
+      ),
     path: (_request, isKnown) => refusal(isKnown ? 405 : 404, "RESOURCE_NOT_FOUND", "40008", "The endpoint does not exist"),
     field({ kind, field, code }) {
       const name = field.replace(/^header /, "").replace("payment_method.", "");
@@ -127,9 +123,8 @@ export const simulator = defineSimulator<State, Details>({
   },
 });
 
-function refusal(status: number, error_code: string, detailed_error_code: string, detailed_error_description: string): Refusal {
-  return new Refusal(json(status, { error_code, detailed_error_code, detailed_error_description }), detailed_error_code);
-}
+const refusal = (status: number, error_code: string, detailed_error_code: string, detailed_error_description: string): Refusal =>
+  refused(detailed_error_code, status, { error_code, detailed_error_code, detailed_error_description });
 
 const missing = (names: string): Refusal =>
   refusal(400, "MANDATORY_DATA_MISSING", "40005", `Request expects the following fields : ${names}`);
@@ -170,7 +165,7 @@ function checkAccount(call: GpCall, [name, prefix]: (typeof ACCOUNTS)[keyof type
   if ((givenName ?? name) !== name || (givenId ?? id) !== id) throw unpermitted();
 }
 
-const CARD_FAULTS = { number: ["number"], expiry: ["expiry_year"], code: ["cvv", "40085"] } as const;
+const faultOf = cardFaults<readonly [name: string, code?: string]>("number number, expiry expiry_year, code cvv|40085");
 
 /** The card below `path`, or the stored one that is named. */
 function cardIn(call: GpCall, path: string): Card {
@@ -179,11 +174,11 @@ function cardIn(call: GpCall, path: string): Card {
   if (id !== undefined) {
     if (call.text(number) !== "") throw unexpected("payment_method.card");
     const unknown = () => refusal(404, "RESOURCE_NOT_FOUND", "40116", `payment_method ${id} not found at this location.`);
-    return call.state.methods.get(id) ?? refuseWith(unknown());
+    return call.vault.get(id) ?? refuseWith(unknown());
   }
   if (call.text(number) === "") throw missing("number");
   const card = call.card({ number, month: `${path}.expiry_month`, year: `${path}.expiry_year`, code }, (fault) => {
-    const [name, error] = CARD_FAULTS[fault] as readonly [string, string?];
+    const [name, error] = faultOf(fault);
     return invalid(`card.${name}`, error);
   });
   const isTold = call.has(`${path}.cvv_indicator`);
@@ -196,8 +191,6 @@ function actionOf(call: GpCall, type: string, result_code: string): object {
   const { tools, accountName } = call;
   return { id: `ACT_${tools.id("", 30)}`, type, time_created: timeOf(call), result_code, app_id: accountName, app_name: "simulator" };
 }
-
-const masked = (number: string): string => number.slice(-4).padStart(number.length, "X");
 
 /** Members of a transaction or verification that say how the card fared. */
 function shownMethod(call: GpCall, { number }: Card, no: No | null): object {
@@ -218,7 +211,7 @@ function shownMethod(call: GpCall, { number }: Card, no: No | null): object {
     card: {
       funding: "CREDIT",
       brand: brandOf(number).toUpperCase(),
-      masked_number_last4: masked(number),
+      masked_number_last4: mask(number, "X"),
       authcode: no === null ? call.tools.digits(5) : "",
       brand_reference: call.tools.id("", 16),
       ...Object.fromEntries(results),
@@ -258,7 +251,10 @@ function sell(call: GpCall): Answer {
     throw refusal(400, "INVALID_REQUEST_DATA", "40041", "Merchant configuration does not exist for the following combination");
   const isHeld = ["LATER", "MULTIPLE"].includes(call.text("capture_mode"));
   const id = `TRN_${call.tools.id("", 30)}`;
-  const stored = no === null && ["ON_SUCCESS", "ALWAYS"].includes(call.text("payment_method.storage_mode")) ? keep(call, card) : undefined;
+  const stored =
+    no === null && ["ON_SUCCESS", "ALWAYS"].includes(call.text("payment_method.storage_mode"))
+      ? call.vault.keep(newMethodId(call), card)
+      : undefined;
   const method = { ...shownMethod(call, card, no), ...(stored && { id: stored.id }) };
   const body = {
     id,
@@ -275,18 +271,8 @@ function sell(call: GpCall): Answer {
     batch_id: no === null && !isHeld ? `BAT_${call.tools.digits(6)}` : "",
     action: actionOf(call, "AUTHORIZE", no === null ? "SUCCESS" : "DECLINED"),
   };
-  const ledger = { entry_mode: call.text("payment_method.entry_mode") };
-  call.transactions.add({
-    id,
-    reference,
-    kind: isHeld ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor: Number(amount),
-    currency: unit,
-    card: card.number,
-    details: { body },
-    ledger,
-  });
+  const kind = isHeld ? "authorization" : "charge";
+  call.take({ id, kind, no, amountMinor: Number(amount), currency: unit, card: card.number, details: { body } });
   return json(200, body);
 }
 
@@ -312,20 +298,15 @@ function verify(call: GpCall): Answer {
   });
 }
 
-function keep(call: GpCall, { number, month, year }: Card): Stored {
-  const stored = { id: `PMT_${uuidOf(call.tools.id(""))}`, number, month, year };
-  call.state.methods.set(stored.id, stored);
-  return stored;
-}
+const newMethodId = ({ tools }: GpCall): string => `PMT_${uuidOf(tools.id(""))}`;
 
 /** Stores a card without asking the issuer. */
 function store(call: GpCall): Answer {
   checkAccount(call, ACCOUNTS.tokens);
   const card = cardIn(call, "card");
   call.decide(ISSUER, card.number);
-  const { id, number, month, year } = keep(call, card);
-  call.recordStored(id, call.text("reference"), number);
-  const [last4, brand] = [masked(number), brandOf(number).toUpperCase()];
+  const { id, number, month, year } = call.vault.store(newMethodId(call), card, call.text("reference"));
+  const [last4, brand] = [mask(number, "X"), brandOf(number).toUpperCase()];
   return json(200, {
     id,
     time_created: timeOf(call),

@@ -1,7 +1,7 @@
 import { createPublicKey, createVerify } from "node:crypto";
-import { basic, bearer, brandOf, defineSimulator, header, isAccepted, issuer, json, matching, oneOf, Refusal } from "../kit/index.ts";
-import { refuseWith, rules, table, uuid } from "../kit/index.ts";
-import type { Answer, Call, Transaction } from "../kit/index.ts";
+import { basicUser, bearer, brandOf, defineSimulator, header, isAccepted, issuer, json, mask, matching, oneOf } from "../kit/index.ts";
+import { READERS, refused, refuseWith, rules, table, textOf, uuid } from "../kit/index.ts";
+import type { Answer, Call, Fields, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * J.P. Morgan Online Payments API v2: JSON under OAuth access tokens that a signed assertion asks for. Approvals and declines
@@ -29,12 +29,10 @@ interface Details {
   body: Record<string, unknown>;
 }
 
-type JpmCall = Call<State, Details>;
-interface State {
-  profiles: Map<string, { number: string; methodId: string }>;
-  requestIds: Set<string>;
-  assertions: Set<string>;
-}
+type State = { requestIds: Set<string>; assertions: Set<string> };
+/** Consumer profiles: the card's number and the id of its payment method. */
+type Profile = { number: string; methodId: string };
+type JpmCall = Call<State, Details, Profile>;
 
 /** Response code, message and the network's own code of a decline; by cards, and by amounts in minor units. */
 type No = readonly [code: string, message: string, network: string, cvv?: string];
@@ -45,25 +43,20 @@ const ISSUER = issuer<No>(`
   52100 INSUFFICIENT_FUNDS|Insufficient funds|51, 53000 DO_NOT_HONOR|Do not honor|05
 `);
 
-const NUMBER = matching(/^[0-9]{8,19}$/, "digits in a string");
-const ORDER = matching(/^[A-Za-z0-9]{1,22}$/, "at most 22 letters and digits");
-const FULL_NAME = matching(/^.{4,70}$/u, "4 to 70 characters");
 const POSTAL_CODE = matching(
   /^(?=.{3,12}$)[A-Za-z0-9]+[- ]?[A-Za-z0-9]+$/,
   "3 to 12 letters and digits with one hyphen or blank at the most",
 );
-const DESCRIPTOR = matching(/^(.{3}\*.{1,18}|.{7}\*.{1,14}|.{12}\*.{1,9})$/, "3*18, 7*14 or 12*9 characters");
-const RESOURCE = matching(/^JPMC:URI:RS-[0-9]+-[0-9]+-HelixAPIEntitlements(CAT-)?(-?PROD)?$/, "a resource id");
 const MERCHANT = rules`
   merchant.merchantSoftware: companyName/productName! 100, version 32
   merchant.softMerchant: merchantPurchaseDescription 100
 `;
 const CARD = rules`
-  card: accountNumber ${NUMBER}, expiry.month whole 1-12, expiry.year whole 2000-2099, cvv digits 3-4, isBillPayment bool
+  card: accountNumber digits 8-19, expiry.month whole 1-12, expiry.year whole 2000-2099, cvv digits 3-4, isBillPayment bool
   card: accountNumberType is PAN|NETWORK_TOKEN|DEVICE_TOKEN|SAFETECH_TOKEN|SAFETECH_PAGE_ENCRYPTION
 `;
 const HOLDER = rules`
-  accountHolder: fullName ${FULL_NAME}, firstName/lastName 70, email 254, referenceId 25, ipAddress 45
+  accountHolder: fullName /.{4,70}/, firstName/lastName 70, email 254, referenceId 25, ipAddress 45
   accountHolder.phone: countryCode whole 1-999, phoneNumber 20
   accountHolder.billingAddress: line1/line2/city 40, state 3, postalCode ${POSTAL_CODE}, countryCode country3
   accountHolder.consumerProfileInfo: consumerProfileRequestType is CREATE
@@ -73,7 +66,8 @@ const PAYMENT = rules`
   ${MERCHANT}, ${INITIATION}, ${HOLDER}, captureMethod is NOW|DELAYED|MANUAL, amount! whole 1-999999999999, isAmountFinal bool
   paymentMethodType: ${CARD}, consumerProfile.consumerProfileId/consumerProfile.paymentMethodId 64
   paymentMethodType.card: merchantSalesChannelName is MAIL_ORDER_TELEPHONE_ORDER|INTERNET|INTERACTIVE_VOICE_RESPONSE
-  merchantOrderNumber ${ORDER}, partialAuthorizationSupport is SUPPORTED|NOT_SUPPORTED, statementDescriptor ${DESCRIPTOR}
+  merchantOrderNumber [A-Za-z0-9] 1-22, partialAuthorizationSupport is SUPPORTED|NOT_SUPPORTED
+  statementDescriptor /.{3}\*.{1,18}|.{7}\*.{1,14}|.{12}\*.{1,9}/
 `;
 const VERIFICATION = rules`
   ${MERCHANT}, ${INITIATION}, ${HOLDER}
@@ -84,14 +78,15 @@ const REFUND = rules`
 `;
 const FIND = rules`requestIdentifier! 64`;
 const ASSERTION = rules`
-  grant_type! is client_credentials, client_id! 100, resource! ${RESOURCE}, client_assertion! 4096
+  grant_type! is client_credentials, client_id! 100, client_assertion! 4096
+  resource! /JPMC:URI:RS-\d+-\d+-HelixAPIEntitlements(CAT-)?(-?PROD)?/
   client_assertion_type! is urn:ietf:params:oauth:client-assertion-type:jwt-bearer
 `;
 const GRANT = rules`grant_type! is client_credentials, scope! is jpm:payments:sandbox`;
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<State, Details, Profile>({
   body: "json",
-  state: () => ({ profiles: new Map(), requestIds: new Set(), assertions: new Set() }),
+  state: () => ({ requestIds: new Set(), assertions: new Set() }),
   authenticate({ tokens, tools, headers }) {
     const account = tokens.accountOf(bearer({ headers }), tools.now());
     if (account === null) throw refusal(401, "UNAUTHORIZED", "Invalid access token");
@@ -99,6 +94,7 @@ export const simulator = defineSimulator<State, Details>({
     if (uuid.check(header({ headers }, "request-id")) !== null) throw invalid("request-id");
     return account;
   },
+  reference: "merchantOrderNumber",
   endpoints: {
     "POST /adfs/oauth2/token": { body: "form", rules: ASSERTION, authenticate: () => "clients", run: assertedToken },
     "POST /am/oauth2/alpha/access_token": { body: "form", rules: GRANT, authenticate: () => "clients", run: mockToken },
@@ -119,17 +115,15 @@ export const simulator = defineSimulator<State, Details>({
   },
 });
 
-function refusal(status: number, responseCode: string, responseMessage: string, more: object = {}): Refusal {
-  return new Refusal(json(status, { responseStatus: "ERROR", responseCode, responseMessage, ...more }), responseCode);
-}
+const refusal = (status: number, responseCode: string, responseMessage: string, more: object = {}): Refusal =>
+  refused(responseCode, status, { responseStatus: "ERROR", responseCode, responseMessage, ...more });
 
 /** A field at fault, by its path. */
 const invalid = (entity: string): Refusal =>
   refusal(400, "VALIDATION_ERROR", "Input validation error", { validationErrors: [{ code: "INVALID", message: "Invalid value", entity }] });
 
 /** What the token endpoint says, in OAuth's form (RFC 6749 section 5.2). */
-const denied = (status: number, error: string, error_description: string): Refusal =>
-  new Refusal(json(status, { error, error_description }), error);
+const denied = (status: number, error: string, error_description: string): Refusal => refused(error, status, { error, error_description });
 
 /** A JWT that the uploaded certificate's key has signed, for this client, this audience and now; each once. */
 function assertedToken(call: JpmCall): Answer {
@@ -137,12 +131,13 @@ function assertedToken(call: JpmCall): Answer {
   const [head = "", claims = "", signature = ""] = call.text("client_assertion").split(".");
   const wrong = (words: string) => denied(400, "invalid_grant", `MSIS9622: ${words}`);
   const [header_, told] = [partOf(head), partOf(claims)];
-  if (header_?.["alg"] !== "RS256" || header_["typ"] !== "JWT" || header_["kid"] !== THUMBPRINT) throw wrong("kid or algorithm");
+  if (header_?.get("alg") !== "RS256" || header_.get("typ") !== "JWT" || header_.get("kid") !== THUMBPRINT) throw wrong("kid or algorithm");
   if (!createVerify("sha256").update(`${head}.${claims}`).verify(CLIENT_KEY, signature, "base64url")) throw wrong("signature");
-  if (told?.["iss"] !== client || told["sub"] !== client || told["aud"] !== TOKEN_URL) throw wrong("issuer, subject or audience");
+  if (told?.get("iss") !== client || told.get("sub") !== client || told.get("aud") !== TOKEN_URL)
+    throw wrong("issuer, subject or audience");
   const now = call.tools.now() / 1000;
-  if (!(Number(told["exp"]) > now && Number(told["iat"]) <= now + 300)) throw wrong("expired");
-  const id = String(told["jti"]);
+  if (!(Number(told.get("exp")) > now && Number(told.get("iat")) <= now + 300)) throw wrong("expired");
+  const id = textOf(told, "jti");
   if (uuid.check(id) !== null || call.state.assertions.has(id)) throw wrong("jti");
   call.state.assertions.add(id);
   if (!isAccepted(client)) throw denied(401, "invalid_client", "unknown client");
@@ -150,9 +145,7 @@ function assertedToken(call: JpmCall): Answer {
 }
 
 function mockToken(call: JpmCall): Answer {
-  const given = basic(call.request);
-  if (given === null || !isAccepted(given.user) || !isAccepted(given.password)) throw denied(401, "invalid_client", "unknown client");
-  return issued(call, given.user);
+  return issued(call, basicUser(call.request) ?? refuseWith(denied(401, "invalid_client", "unknown client")));
 }
 
 function issued(call: JpmCall, client: string): Answer {
@@ -161,20 +154,14 @@ function issued(call: JpmCall, client: string): Answer {
   return json(200, { access_token: token, token_type: "bearer", expires_in: TOKEN_SECONDS });
 }
 
-function partOf(part: string): Record<string, unknown> | null {
-  try {
-    return JSON.parse(Buffer.from(part, "base64url").toString()) as Record<string, unknown>;
-  } catch {
-    return null;
-  }
-}
+const partOf = (part: string): Fields | null => READERS.json.read(Buffer.from(part, "base64url"));
 
 /** The card that is sent, or the stored one that is named. */
 function cardIn(call: JpmCall): string {
   const path = "paymentMethodType.card";
   const profileId = call.maybe("paymentMethodType.consumerProfile.consumerProfileId");
   if (profileId !== undefined) {
-    const profile = call.state.profiles.get(profileId);
+    const profile = call.vault.get(profileId);
     if (profile?.methodId !== call.text("paymentMethodType.consumerProfile.paymentMethodId"))
       throw invalid("paymentMethodType.consumerProfile");
     return profile.number;
@@ -196,7 +183,7 @@ function takeRequestId(call: JpmCall): string {
 
 const BRANDS = table("amex AMERICAN_EXPRESS, diners DINERS_CLUB, unionpay CHINA_UNION_PAY");
 
-function answered(call: JpmCall, number: string, no: No | null, requestId: string): Record<string, unknown> {
+function answered(call: JpmCall, number: string, no: No | null, requestId: string) {
   const hasCode = call.has("paymentMethodType.card.cvv");
   const brand = brandOf(number);
   return {
@@ -208,7 +195,7 @@ function answered(call: JpmCall, number: string, no: No | null, requestId: strin
     paymentMethodType: {
       card: {
         cardTypeName: BRANDS.get(brand) ?? brand.toUpperCase(),
-        maskedAccountNumber: `${number.slice(0, 6)}${"X".repeat(number.length - 10)}${number.slice(-4)}`,
+        maskedAccountNumber: mask(number, "X", 6),
         networkResponse: {
           addressVerificationResult: call.has("accountHolder.billingAddress.postalCode") ? "POSTALCODE_MATCH" : "NOT_REQUESTED",
           cardVerificationResult: no?.[3] ?? (hasCode ? "MATCH" : "NOT_PRESENT"),
@@ -244,16 +231,9 @@ function pay(call: JpmCall): Answer {
     currency: call.text("currency"),
     ...(no === null && { remainingRefundableAmount: isHeld ? 0 : amount }),
   };
-  call.transactions.add({
-    id: (body as Record<string, unknown>)["transactionId"] as string,
-    reference: call.maybe("merchantOrderNumber"),
-    kind: isHeld ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor: amount,
-    currency: call.text("currency"),
-    card: number,
-    details: { requestId, resource: "payments", body },
-  });
+  const [kind, id] = [isHeld ? "authorization" : "charge", body.transactionId] as const;
+  const details: Details = { requestId, resource: "payments", body };
+  call.take({ id, kind, no, amountMinor: amount, currency: call.text("currency"), card: number, details });
   return json(200, body);
 }
 
@@ -270,19 +250,14 @@ function verify(call: JpmCall): Answer {
     consumerProfileId: call.tools.id("", 6).toUpperCase(),
     paymentMethodId: `7d3f0a51-${call.tools.id("", 12)}`,
   };
-  const body: Record<string, unknown> = {
+  const body = {
     ...answered(call, number, no, requestId),
     ...(no === null && wantsProfile && { accountHolder: { consumerProfileInfo: profile } }),
   };
-  if (no === null && wantsProfile) call.state.profiles.set(profile.consumerProfileId, { number, methodId: profile.paymentMethodId });
-  call.transactions.add({
-    id: body["transactionId"] as string,
-    reference: call.maybe("accountHolder.referenceId") ?? requestId,
-    kind: "token",
-    isApproved: no === null,
-    card: number,
-    details: { requestId, resource: "verifications", body },
-  });
+  if (no === null && wantsProfile) call.vault.keep(profile.consumerProfileId, { number, methodId: profile.paymentMethodId });
+  const reference = call.maybe("accountHolder.referenceId") ?? requestId;
+  const details: Details = { requestId, resource: "verifications", body };
+  call.take({ id: body.transactionId, reference, kind: "token", no, card: number, details });
   return json(200, body);
 }
 

@@ -13,6 +13,10 @@ export const json = (status: number, body: object, headers: Headers = {}): Answe
   body: JSON.stringify(body),
 });
 
+/** A refusal in JSON. */
+export const refused = (code: string, status: number, body: object, headers: Headers = {}): Refusal =>
+  new Refusal(json(status, body, headers), code);
+
 export const plain = (status: number, body: string, contentType = "text/plain", headers: Headers = {}): Answer => ({
   status,
   headers: { "content-type": contentType, ...headers },

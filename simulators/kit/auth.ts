@@ -29,6 +29,12 @@ export function basic(request: Headers): { user: string; password: string } | nu
   return { user, password: password.join(":") };
 }
 
+/** The user of HTTP Basic, when the user and the password are there, have the vendor's form and are accepted; else null. */
+export function basicUser(request: Headers, forms: { user?: RegExp; password?: RegExp } = {}): string | null {
+  const { user, password } = basic(request) ?? { user: "", password: "" };
+  return user !== "" && isAccepted(user, forms.user) && isAccepted(password, forms.password) ? user : null;
+}
+
 /** The token of `Authorization: Bearer`, or "". */
 export function bearer(request: Headers): string {
   return /^bearer (\S+)$/i.exec(header(request, "authorization"))?.[1] ?? "";

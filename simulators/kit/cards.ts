@@ -1,3 +1,5 @@
+import { table } from "./answers.ts";
+
 /** What the issuer says besides yes, in words that all simulators share (docs/operations.md, Simulators). */
 export type Decline = "card_declined" | "insufficient_funds" | "expired_card" | "incorrect_cvc" | "processing_error" | "lost_or_stolen";
 
@@ -38,6 +40,25 @@ export function issuer<Words>(rows: string, make: (...words: string[]) => Words 
   return (trigger) => found.get(trigger) ?? null;
 }
 
+/** Words by keys, rows as a `table` has them: keys parted by `/`, words by `|`, of which `make` makes something else. */
+export function wordsBy<Words>(rows: string, make: (...words: string[]) => Words = (...words) => words as Words): Issuer<Words> {
+  const found = new Map(
+    [...table(rows)].flatMap(([keys, words]) => keys.split("/").map((key) => [key, make(...words.split("|"))] as const)),
+  );
+  return (key) => found.get(key) ?? null;
+}
+
+/** The words for each thing that the form alone can have against a card: `cardFaults("number 11, expiry 16, code 14")`. */
+export function cardFaults<Words>(
+  rows: string,
+  make: (...words: string[]) => Words = (...words) => words as Words,
+): (fault: CardFault) => Words {
+  const wordsOf = wordsBy(rows, make);
+  const all: Record<CardFault, Words | null> = { number: wordsOf("number"), expiry: wordsOf("expiry"), code: wordsOf("code") };
+  if (Object.values(all).includes(null)) throw new Error(`"${rows}" has not words for each fault of a card`);
+  return (fault) => all[fault] as Words;
+}
+
 /** A card; month and year as the request has them. */
 export interface Card {
   readonly number: string;
@@ -57,9 +78,9 @@ export interface CardPlaces {
 /** What the form alone can have against a card: no such number, a month that is over, a security code of another brand's length. */
 export type CardFault = "number" | "expiry" | "code";
 
-/** The last four digits behind asterisks. */
-export function mask(number: string): string {
-  return number.slice(-4).padStart(Math.max(number.length, 4), "*");
+/** The last four digits behind asterisks, or behind what else a vendor writes for those that it hides; `mask(number, "x", 6)` shows six more. */
+export function mask(number: string, filler = "*", shown = 0): string {
+  return number.slice(0, shown) + number.slice(-4).padStart(Math.max(number.length - shown, 4), filler);
 }
 
 /** Luhn check (ISO/IEC 7812-1 annex B). */
@@ -101,6 +122,12 @@ const BRANDS: readonly (readonly [RegExp, string])[] = [
 export function brandOf(number: string): string {
   return BRANDS.find(([pattern]) => pattern.test(number))?.[1] ?? "unknown";
 }
+
+/** A vendor's names of the brands, `brandNames("visa VISA, mastercard MC", "VISA")`: what it says of any other stands behind them. */
+export const brandNames = (rows: string, otherwise: string): ((number: string) => string) => {
+  const names = table(rows);
+  return (number) => names.get(brandOf(number)) ?? otherwise;
+};
 
 /** Digits of the security code: 4 on American Express, else 3. */
 export function codeLength(number: string): number {

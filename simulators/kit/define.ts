@@ -10,13 +10,15 @@ import type { FieldFault, Rules } from "./rules.ts";
 import { ConnectionReset, Refusal } from "./simulator.ts";
 import type { Answer, SimulatorAnswer, SimulatorFactory, SimulatorRequest, SimulatorTools } from "./simulator.ts";
 import { Transactions } from "./transactions.ts";
-import type { Transaction } from "./transactions.ts";
+import type { Added, Transaction } from "./transactions.ts";
+import { Vault } from "./vault.ts";
+import type { Kept } from "./vault.ts";
 
 /**
  * A simulator as a table of facts. Order of the checks: path and method, credentials, headers, body, fields, idempotency key;
  * then the endpoint runs. Whatever throws a `Refusal` on the way has charged nothing.
  */
-export interface Definition<State extends object, Details extends object> {
+export interface Definition<State extends object, Details extends object, Stored extends { number: string }> {
   /** How bodies are written, or how to read them; an endpoint may differ. A GET's fields are its query. */
   body: BodyFormat | Reader;
   /** Fields must stand in the order of the rules, as in an XML sequence. */
@@ -27,26 +29,32 @@ export interface Definition<State extends object, Details extends object> {
   authenticate(request: Incoming): string;
   /** Headers that the vendor checks, in lower case. */
   headers?: Rules;
-  endpoints: Readonly<Record<string, Endpoint<State, Details>>>;
-  /** What each account has besides its transactions. */
+  endpoints: Readonly<Record<string, Endpoint<State, Details, Stored>>>;
+  /** The field of a payment that holds our reference. */
+  reference?: string;
+  /** Fields that tell how a payment was meant: the ledger keeps them under the last part of their names. */
+  recorded?: readonly string[];
+  /** What each account has besides its transactions and its stored cards. */
   state?(): State;
   idempotency?: Idempotency;
   refuse: {
-    /** The body cannot be read, or its content type is another. */
-    malformed(request: Incoming): Refusal;
+    /** The body cannot be read, or its content type is another: then `isOtherType`. */
+    malformed(request: Incoming, isOtherType: boolean): Refusal;
     /** No such path, or not with this method: then `isKnown`. */
     path(request: Incoming, isKnown: boolean): Refusal;
     field(fault: FieldFault, request: Incoming): Refusal;
   };
-  /** Last touch on every response: a header that all carry, a signature. */
+  /** Headers that every response carries. */
+  responseHeaders?(request: Incoming): Record<string, string>;
+  /** Last touch on every response: its envelope, a signature. */
   finish?(answer: Answer, request: Incoming): Answer;
 }
 
 /** Named `METHOD /path/:id`, with ` operation` behind it where one path serves many. */
-export interface Endpoint<State extends object, Details extends object> {
+export interface Endpoint<State extends object, Details extends object, Stored extends { number: string } = Card> {
   /** Left out: it takes no field. */
   rules?: Rules;
-  run(call: Call<State, Details>): Answer | Promise<Answer>;
+  run(call: Call<State, Details, Stored>): Answer | Promise<Answer>;
   body?: BodyFormat | Reader;
   /** The vendor ignores what it does not know. */
   isOpen?: boolean;
@@ -89,7 +97,7 @@ export interface Incoming extends SimulatorRequest {
 }
 
 /** What an endpoint works on. */
-export class Call<State extends object, Details extends object> {
+export class Call<State extends object, Details extends object, Stored extends { number: string } = Card> {
   readonly request: Incoming;
   readonly tools: SimulatorTools;
   readonly fields: Fields;
@@ -97,14 +105,19 @@ export class Call<State extends object, Details extends object> {
   readonly accountName: string;
   readonly state: State;
   readonly transactions: Transactions<Details>;
+  readonly vault: Vault<Stored>;
   /** Set by `decide`. */
   isLost = false;
 
-  constructor(request: Incoming, accountName: string, { state, transactions }: Account<State, Details>) {
+  readonly #facts: Facts;
+
+  constructor(request: Incoming, accountName: string, { state, transactions, vault }: Account<State, Details, Stored>, facts: Facts) {
+    this.#facts = facts;
     this.request = request;
     this.accountName = accountName;
     this.state = state;
     this.transactions = transactions;
+    this.vault = vault;
     ({ tools: this.tools, fields: this.fields, params: this.params } = request);
   }
 
@@ -168,6 +181,14 @@ export class Call<State extends object, Details extends object> {
     return issuer(outcome ?? number);
   }
 
+  /** A payment, approved unless the issuer said `no` to it: with our reference, and with those of its fields that the ledger keeps. */
+  take({ no = null, isApproved = no === null, reference, ledger, ...taken }: Taken<Details>): Transaction<Details> {
+    const names = this.#facts.recorded ?? [];
+    const fields = Object.fromEntries(names.map((name) => [name.slice(name.lastIndexOf(".") + 1), this.maybe(name) ?? null]));
+    const ours = reference === undefined ? this.maybe(this.#facts.reference ?? "") : reference;
+    return this.transactions.add({ ...taken, isApproved, reference: ours, ledger: { ...fields, ...ledger } });
+  }
+
   /** Whether a number is within the bounds `name[gt]`, `name[gte]`, `name[lt]` and `name[lte]`, or as `nameOf` spells them, where sent. */
   isWithin(name: string, value: number, nameOf = (bound: string) => `${name}[${bound}]`): boolean {
     const [gt = -Infinity, gte = -Infinity, lt = Infinity, lte = Infinity] = ["gt", "gte", "lt", "lte"].map((bound) =>
@@ -197,6 +218,13 @@ export class Call<State extends object, Details extends object> {
     return this.lookUp(this.transactions.get(id)?.reference ?? null, (transaction) => transaction.id === id)[0];
   }
 
+  /** The same among the stored cards. */
+  lookUpCards(reference: string | null, isMeant: (card: Kept<Stored>) => boolean): Kept<Stored>[] {
+    this.tools.record({ kind: "look-up", id: null, reference, outcome: null });
+    const lagMs = this.request.lookUpLag();
+    return this.vault.all((card) => (lagMs === 0 || card.at <= this.tools.now() - lagMs) && isMeant(card));
+  }
+
   /** A card that is kept without being a transaction: the ledger has it as a token. */
   recordStored(id: string | null, reference: string | null, number: string): void {
     this.tools.record({ kind: "token", id, reference, outcome: "approved", card: mask(number) });
@@ -208,9 +236,14 @@ export class Call<State extends object, Details extends object> {
   }
 }
 
-interface Account<State extends object, Details extends object> {
+type Facts = { readonly reference?: string; readonly recorded?: readonly string[] };
+/** What was asked of the issuer; `no`: its words, null for yes. */
+type Taken<Details> = Omit<Added<Details>, "isApproved"> & { no?: unknown; isApproved?: boolean };
+
+interface Account<State extends object, Details extends object, Stored extends { number: string }> {
   state: State;
   transactions: Transactions<Details>;
+  vault: Vault<Stored>;
 }
 
 interface FirstAnswer {
@@ -222,22 +255,22 @@ interface FirstAnswer {
   through: Promise<void>;
 }
 
-interface Route<State extends object, Details extends object> extends Endpoint<State, Details> {
+interface Route<State extends object, Details extends object, Stored extends { number: string }> extends Endpoint<State, Details, Stored> {
   method: string;
   pattern: RegExp;
   operation: string | undefined;
 }
 
-export function defineSimulator<State extends object = object, Details extends object = object>(
-  definition: Definition<State, Details>,
+export function defineSimulator<State extends object = object, Details extends object = object, Stored extends { number: string } = Card>(
+  definition: Definition<State, Details, Stored>,
 ): SimulatorFactory {
-  const routes: Route<State, Details>[] = Object.entries(definition.endpoints).map(([name, endpoint]) => {
+  const routes: Route<State, Details, Stored>[] = Object.entries(definition.endpoints).map(([name, endpoint]) => {
     const [method = "", path = "", operation] = name.split(" ");
     const pattern = path.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replace(/:(\w+)/g, "(?<$1>[^/]+)");
     return { ...endpoint, method, pattern: new RegExp(`^${pattern}$`), operation };
   });
   return (tools) => {
-    const accounts = new Map<string, Account<State, Details>>();
+    const accounts = new Map<string, Account<State, Details, Stored>>();
     const firstAnswers = new Map<string, FirstAnswer>();
     const tokens = new AccessTokens();
     const shared = new Map<string, unknown>();
@@ -245,10 +278,10 @@ export function defineSimulator<State extends object = object, Details extends o
     const callOf = (request: Incoming, accountName: string) => {
       let account = accounts.get(accountName);
       if (account === undefined) {
-        account = { state: definition.state?.() ?? ({} as State), transactions: new Transactions(tools) };
+        account = { state: definition.state?.() ?? ({} as State), transactions: new Transactions(tools), vault: new Vault(tools) };
         accounts.set(accountName, account);
       }
-      return new Call(request, accountName, account);
+      return new Call(request, accountName, account, definition);
     };
 
     const answer = async (request: Incoming): Promise<Answer> => {
@@ -264,7 +297,7 @@ export function defineSimulator<State extends object = object, Details extends o
       const accountName = route.authenticate?.(request) ?? definition.authenticate(request);
       const badHeader = faultIn(new Map(Object.entries(request.headers)), definition.headers ?? {}, { isOpen: true });
       if (badHeader !== null) throw definition.refuse.field({ ...badHeader, field: `header ${badHeader.field}` }, request);
-      if (read === null) throw definition.refuse.malformed(request);
+      if (read === null) throw definition.refuse.malformed(request, !hasType(request, onMethod[0].body ?? definition.body));
       if (route.operation !== undefined && route.operation !== request.operation) throw definition.refuse.path(request, true);
       const { idempotency, isOrdered = false } = definition;
       const run = async () => {
@@ -317,7 +350,10 @@ export function defineSimulator<State extends object = object, Details extends o
 
     const handle = async (request: SimulatorRequest): Promise<SimulatorAnswer> => {
       const incoming = { ...request, fields: new Map(), tools, tokens, shared, params: {}, operation: undefined, isReadable: true };
-      const finish = (result: Answer) => definition.finish?.(result, incoming) ?? result;
+      const finish = (result: Answer) => {
+        const headers = { ...result.headers, ...definition.responseHeaders?.(incoming) };
+        return definition.finish?.({ ...result, headers }, incoming) ?? { ...result, headers };
+      };
       try {
         return finish(await answer(incoming));
       } catch (error) {
@@ -360,9 +396,12 @@ function decodedGroups(match: RegExpExecArray | null): Record<string, string> {
 function fieldsOf(request: SimulatorRequest, format: BodyFormat | Reader): Fields | null {
   const query = () => new Map([...request.query].map(([name, value]) => [name, value] as const));
   if (request.method === "GET" || request.body.length === 0) return query();
-  const reader = readerOf(format);
+  return hasType(request, format) ? readerOf(format).read(request.body) : null;
+}
+
+function hasType(request: SimulatorRequest, format: BodyFormat | Reader): boolean {
   const type = header(request, "content-type").split(";")[0]?.trim().toLowerCase() ?? "";
-  return reader.types.includes(type) ? reader.read(request.body) : null;
+  return readerOf(format).types.includes(type);
 }
 
 const readerOf = (format: BodyFormat | Reader): Reader => (typeof format === "string" ? READERS[format] : format);

@@ -8,3 +8,4 @@ export * from "./rule-table.ts";
 export * from "./rules.ts";
 export * from "./simulator.ts";
 export * from "./transactions.ts";
+export * from "./vault.ts";

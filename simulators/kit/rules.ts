@@ -127,6 +127,13 @@ export const wholeText = (least = 0, most = Number.MAX_SAFE_INTEGER): Rule =>
         ? ["value", `must be ${least} to ${most}`]
         : null,
   );
+/** The same without a sign and leading zeros, as the counts and pages of a query. */
+export const countText = (least: number, most: number): Rule =>
+  string((value) =>
+    /^(0|[1-9][0-9]{0,15})$/.test(value) && Number(value) >= least && Number(value) <= most
+      ? null
+      : ["value", `must be ${least} to ${most}`],
+  );
 /** A string such as 12.34: at most that, and exactly two decimals unless said otherwise. */
 export const amountText = (most = 999_999_999.99, decimals: RegExp = /^[0-9]{1,12}\.[0-9]{2}$/): Rule =>
   string((value) =>

@@ -37,7 +37,7 @@ export interface Transaction<Details = object> {
   readonly details: Details;
 }
 
-interface Added<Details> {
+export interface Added<Details> {
   id: string;
   reference?: string | null | undefined;
   /** A charge is captured, an authorization authorized, a token (a stored or checked card) verified; or all of them declined. */

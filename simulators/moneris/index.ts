@@ -1,6 +1,6 @@
-import { amountText, brandOf, defineSimulator, element, faultIn, htmlNotFound, isAccepted, isCardNumber, isExpired } from "../kit/index.ts";
-import { isoSeconds, issuer, matching, minorOf, parseXml, plain, READERS, Refusal, refuseWith, rules, table } from "../kit/index.ts";
-import { textOf, under, UNIFORM_CARDS } from "../kit/index.ts";
+import { amountText, brandNames, defineSimulator, element, faultIn, htmlNotFound, isAccepted, isCardNumber } from "../kit/index.ts";
+import { isExpired, isoSeconds, issuer, matching, minorOf, parseXml, plain, READERS, Refusal, refuseWith, rules } from "../kit/index.ts";
+import { table, textOf, under, UNIFORM_CARDS } from "../kit/index.ts";
 import type { Answer, Call, Endpoint, FieldFault, Fields, Incoming, Rules } from "../kit/index.ts";
 
 /**
@@ -20,35 +20,26 @@ const NO_SUCH_CARD: No = ["200", "14", "INVALID ACCOUNT"];
 const BY_CENTS = table(
   "1 483 02,2 484 02,3 476 03,4 421 04,5 481 05,6 050 06,7 421 07,9 078 09,12 421 12,13 476 13,14 421 14,15 421 15,19 476 19,24 476 91,41 421 41,43 421 43,46 421 46,51 481 51,54 482 54,57 421 57",
 );
-const CARD_TYPES = table("visa V,mastercard M ,amex AX,discover NO,diners DC,jcb C1,unionpay UP");
+const cardTypeOf = brandNames("visa V,mastercard M ,amex AX,discover NO,diners DC,jcb C1,unionpay UP", "null");
 
 type Receipt = Readonly<Record<string, string>>;
-interface Details {
-  type: string;
-  /** The order's; the reference in the ledger is the same. */
-  orderId: string;
-  receipt: Receipt;
-}
-type Vault = { cards: Map<string, { pan: string; expdate: string; customer: string | null }> };
-type MonerisCall = Call<Vault, Details>;
+type Details = { type: string; receipt: Receipt };
+type Card = { number: string; expdate: string };
+type MonerisCall = Call<object, Details, Card>;
 
 const ORDER_ID = matching(/^[A-Za-z0-9_\-:.@ ]{1,50}$/, "1 to 50 letters, digits, blanks and _ - : . @");
 const CUST_ID = matching(/^[^<>$%=?^{}[\]\\]{0,50}$/, "at most 50 characters without < > $ % = ? ^ { } [ ] \\");
 const AMOUNT = amountText(9_999_999.99, /^[0-9]{1,7}\.[0-9]{2}$/);
-const TXN_NUMBER = matching(/^[0-9]+-[0-9]+_[0-9]+$/, "a TransID");
 const EXPDATE = matching(/^[0-9]{2}(0[1-9]|1[0-2])$/, "YYMM");
-const ZIP = matching(/^[A-Za-z0-9]{0,9}$/, "at most 9 letters and digits");
 const CVD_VALUE = matching(/^([0-9]{3,4})?$/, "3 or 4 digits");
-const ISSUER_ID = matching(/^[A-Za-z0-9]{0,15}$/, "at most 15 letters and digits");
-const DATA_KEY = matching(/^[A-Za-z0-9]{25,28}$/, "25 to 28 letters and digits");
 const hasCode = (fields: Fields): boolean => [...fields].some(([name, value]) => name.endsWith("cvd_info.cvd_indicator") && value === "1");
 const CRYPT_TYPE = rules`crypt_type! is 1|2|3|4|5|6|7|8`;
 const CARD = rules`pan! digits 1-20, expdate! ${EXPDATE}, ${CRYPT_TYPE}`;
 const AVS = rules`
-  avs_info: avs_street_number/avs_street_name 0-19, avs_zipcode ${ZIP}, avs_email/avs_hostname/avs_browser 0-60
+  avs_info: avs_street_number/avs_street_name 0-19, avs_zipcode [A-Za-z0-9] 0-9, avs_email/avs_hostname/avs_browser 0-60
   avs_info: avs_shiptocountry 0-3, avs_shipmethod 0-1, avs_merchprodsku 0-15, avs_custip 0-19, avs_custphone 0-10
 `;
-const COF = rules`cof_info: issuer_id ${ISSUER_ID}, payment_indicator is C|R|U|V|Z, payment_information is 0|2|3`;
+const COF = rules`cof_info: issuer_id [A-Za-z0-9] 0-15, payment_indicator is C|R|U|V|Z, payment_information is 0|2|3`;
 const CHECKS = rules`
   ${AVS}
   cvd_info?: cvd_indicator! is 0|1|2|9, cvd_value!${hasCode} ${CVD_VALUE}
@@ -57,8 +48,8 @@ const CHECKS = rules`
 const DESCRIPTOR = rules`dynamic_descriptor 0-20`;
 const ORDER = rules`order_id! ${ORDER_ID}, cust_id ${CUST_ID}`;
 const PURCHASE = rules`${ORDER}, amount! ${AMOUNT}, ${CARD}, ${DESCRIPTOR}, ${CHECKS}`;
-const BY_KEY = rules`data_key! ${DATA_KEY}, ${ORDER}, amount! ${AMOUNT}, ${CRYPT_TYPE}, ${DESCRIPTOR}, ${CHECKS}`;
-const FOLLOWING = rules`txn_number! ${TXN_NUMBER}, ${CRYPT_TYPE}, cust_id ${CUST_ID}, ${DESCRIPTOR}`;
+const BY_KEY = rules`data_key! [A-Za-z0-9] 25-28, ${ORDER}, amount! ${AMOUNT}, ${CRYPT_TYPE}, ${DESCRIPTOR}, ${CHECKS}`;
+const FOLLOWING = rules`txn_number! /\d+-\d+_\d+/, ${CRYPT_TYPE}, cust_id ${CUST_ID}, ${DESCRIPTOR}`;
 const STORED = rules`cust_id ${CUST_ID}, phone/email/note 0-30, ${CARD}, data_key_format is 0|0U, ${AVS}, ${COF}`;
 
 /** Transaction types: their elements in the order in which they must stand, and what they do. */
@@ -71,12 +62,12 @@ const TYPES: Readonly<Record<string, readonly [rules: Rules, run: (call: Moneris
   purchasecorrection: [rules`order_id! ${ORDER_ID}, ${FOLLOWING}`, follow, "11"],
   refund: [rules`order_id! ${ORDER_ID}, amount! ${AMOUNT}, ${FOLLOWING}`, follow, "04"],
   res_add_cc: [STORED, store, "null"],
-  res_delete: [rules`data_key! ${DATA_KEY}`, remove, "null"],
+  res_delete: [rules`data_key! [A-Za-z0-9] 25-28`, remove, "null"],
 };
 const HEAD = rules`request: store_id! 10, api_token! 20, app_version 0-50, status_check is true|false`;
 const rulesOf = (type: string): Rules => ({ ...HEAD, ...under(`request.${type}`, TYPES[type]?.[0] ?? {}) });
 
-const endpoints = Object.entries(TYPES).map(([type, [, run, transType]]): [string, Endpoint<Vault, Details>] => {
+const endpoints = Object.entries(TYPES).map(([type, [, run, transType]]): [string, Endpoint<object, Details, Card>] => {
   const ordered = (call: MonerisCall): Answer => {
     checkOrder(call.request, type);
     return run(call, transType);
@@ -84,15 +75,14 @@ const endpoints = Object.entries(TYPES).map(([type, [, run, transType]]): [strin
   return [`POST ${PATH} ${type}`, { rules: rulesOf(type), run: ordered }];
 });
 
-export const simulator = defineSimulator<Vault, Details>({
+export const simulator = defineSimulator<object, Details, Card>({
   // The vendor takes the document under any type.
   body: { types: ["text/xml", "application/xml", "application/x-www-form-urlencoded", "text/plain", ""], read: readDocument },
-  state: () => ({ cards: new Map() }),
   authenticate(request) {
-    if (!request.isReadable) throw refused("The document is not well-formed XML.");
+    if (!request.isReadable) throw refusal("The document is not well-formed XML.");
     const [storeId, token] = ["request.store_id", "request.api_token"].map((name) => textOf(request.fields, name));
-    if (!isAccepted(storeId ?? "", /^[A-Za-z0-9]{3,10}$/)) throw refused("Invalid store id");
-    if (!isAccepted(token ?? "", /^[A-Za-z0-9]{6,20}$/)) throw refused("API token mismatch");
+    if (!isAccepted(storeId ?? "", /^[A-Za-z0-9]{3,10}$/)) throw refusal("Invalid store id");
+    if (!isAccepted(token ?? "", /^[A-Za-z0-9]{6,20}$/)) throw refusal("API token mismatch");
     return storeId ?? "";
   },
   operationOf: (fields) => (fields.get("request.status_check") === "true" ? "status_check" : typeOf(fields)),
@@ -101,8 +91,8 @@ export const simulator = defineSimulator<Vault, Details>({
     [`POST ${PATH} status_check`]: { isOpen: true, run: checkStatus },
   },
   refuse: {
-    malformed: () => refused("The document is not well-formed XML."),
-    path: ({ path, method }, isKnown) => (path === PATH && method === "POST" ? refused("Invalid transaction type") : htmlNotFound(isKnown)),
+    malformed: () => refusal("The document is not well-formed XML."),
+    path: ({ path, method }, isKnown) => (path === PATH && method === "POST" ? refusal("Invalid transaction type") : htmlNotFound(isKnown)),
     field: wrongField,
   },
 });
@@ -119,7 +109,7 @@ function typeOf(fields: Fields): string | undefined {
 }
 
 function wrongField({ field, words }: Pick<FieldFault, "field" | "words">): Refusal {
-  return refused(`Cancelled: ${field.split(".").at(-1)} ${words}`);
+  return refusal(`Cancelled: ${field.split(".").at(-1)} ${words}`);
 }
 
 /** The children of the request and of its transaction stand as the rules name them; what is inside those is free. */
@@ -148,7 +138,7 @@ function answer(members: Receipt, inside: readonly string[] = []): Answer {
 }
 
 /** Refused before the host was asked. */
-function refused(Message: string): Refusal {
+function refusal(Message: string): Refusal {
   return new Refusal(answer({ ...EMPTY, Complete: "false", TimedOut: "false", Message }), Message);
 }
 
@@ -185,10 +175,10 @@ function receiptOf(call: MonerisCall, transType: string, amount: string, no: No 
 }
 
 /** The card of the request, or the stored one. */
-function cardOf(call: MonerisCall): { pan: string; expdate: string } {
+function cardOf(call: MonerisCall): Card {
   const value = valueIn(call);
-  if (call.request.operation !== "res_purchase_cc") return { pan: value("pan"), expdate: value("expdate") };
-  return call.state.cards.get(value("data_key")) ?? refuseWith(refused("Cancelled: Invalid data key"));
+  if (call.request.operation !== "res_purchase_cc") return { number: value("pan"), expdate: value("expdate") };
+  return call.vault.get(value("data_key")) ?? refuseWith(refusal("Cancelled: Invalid data key"));
 }
 
 /** The vendor's amounts decide, unless the card does. */
@@ -200,10 +190,10 @@ function byAmount(pan: string, minor: number): No | null {
   return minor >= 12_000 && minor <= 13_000 ? ["482", "54"] : null;
 }
 
-function hostSays(call: MonerisCall, { pan, expdate }: { pan: string; expdate: string }, minor: number): No | null {
-  if (!isCardNumber(pan)) return NO_SUCH_CARD;
+function hostSays(call: MonerisCall, { number, expdate }: Card, minor: number): No | null {
+  if (!isCardNumber(number)) return NO_SUCH_CARD;
   const isOver = isExpired(Number(expdate.slice(2)), Number(expdate.slice(0, 2)), call.tools.now());
-  return call.decide(ISSUER, pan) ?? (isOver ? ISSUER("expired_card") : byAmount(pan, minor));
+  return call.decide(ISSUER, number) ?? (isOver ? ISSUER("expired_card") : byAmount(number, minor));
 }
 
 /** purchase, preauth and card_verification, and a stored card's purchase. */
@@ -212,31 +202,23 @@ function pay(call: MonerisCall, transType: string): Answer {
   const [orderId, amount, card] = [value("order_id"), value("amount") || "0.00", cardOf(call)];
   if (value("avs_info.avs_street_number").length + value("avs_info.avs_street_name").length > 19)
     throw wrongField({ field: "avs_street_name", words: "and avs_street_number have at most 19 characters" });
-  if (call.transactions.find(({ details }) => details.orderId === orderId))
-    throw refused("The transaction was not sent to the host because of a duplicate order id");
+  if (call.transactions.find(({ reference }) => reference === orderId))
+    throw refusal("The transaction was not sent to the host because of a duplicate order id");
   const amountMinor = minorOf(amount, unitOf(call));
   const no = hostSays(call, card, amountMinor);
   const [street, zip] = [value("avs_info.avs_street_name"), value("avs_info.avs_zipcode")];
   const isTold = value("cvd_info.cvd_indicator") === "1";
   const receipt: Receipt = {
     ...receiptOf(call, transType, amount, no),
-    CardType: CARD_TYPES.get(brandOf(card.pan)) ?? "null",
+    CardType: cardTypeOf(card.number),
     AvsResultCode: zip === "" ? "null" : street === "" ? "Z" : "Y",
     CvdResultCode: !isTold ? "null" : no?.[0] === "487" ? "1N" : "1M",
     IssuerId: no === null && call.has(`request.${type}.cof_info.issuer_id`) ? call.tools.digits(15) : "null",
   };
-  call.transactions.add({
-    id: receipt["TransID"] ?? "",
-    reference: orderId,
-    // A verification stores nothing and holds no amount.
-    kind: type === "preauth" || type === "card_verification" ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor,
-    currency: unitOf(call),
-    card: card.pan,
-    details: { type, orderId, receipt },
-    ledger: { type, crypt_type: value("crypt_type") },
-  });
+  // A verification stores nothing and holds no amount.
+  const kind = type === "preauth" || type === "card_verification" ? "authorization" : "charge";
+  const taken = { id: receipt["TransID"] ?? "", reference: orderId, amountMinor, currency: unitOf(call), card: card.number };
+  call.take({ ...taken, kind, no, details: { type, receipt }, ledger: { type, crypt_type: value("crypt_type") } });
   return answer(receipt);
 }
 
@@ -246,7 +228,7 @@ function follow(call: MonerisCall, transType: string): Answer {
   const [orderId, given] = [value("order_id"), value("comp_amount") || value("amount")];
   const payment = transactions.get(value("txn_number"));
   const name = type === "completion" ? "Pre-auth" : "Purchase";
-  if (payment?.details.orderId !== orderId) throw refused(`No ${name} corresponds to the completion, correction or refund received`);
+  if (payment?.reference !== orderId) throw refusal(`No ${name} corresponds to the completion, correction or refund received`);
   const amountMinor = given === "" ? payment.amountMinor : minorOf(given, payment.currency);
   const receipt = receiptOf(call, transType, given || (payment.details.receipt["TransAmount"] ?? ""), null);
   const isDone = (): boolean => {
@@ -254,30 +236,25 @@ function follow(call: MonerisCall, transType: string): Answer {
     if (type === "purchasecorrection") return transactions.void(payment, ["captured"]);
     return transactions.refund(payment, { id: receipt["TransID"] ?? "", amountMinor, from: ["captured", "settled"] }) === null;
   };
-  if (!isDone()) throw refused(`Cancelled: the ${name} does not allow a ${type} of this amount`);
+  if (!isDone()) throw refusal(`Cancelled: the ${name} does not allow a ${type} of this amount`);
   return answer({ ...receipt, CardType: payment.details.receipt["CardType"] ?? "null" });
 }
 
 /** The vault asks nobody about a card, and keeps one as often as it is sent. */
 function store(call: MonerisCall): Answer {
   const value = valueIn(call);
-  const [pan, expdate, DataKey] = [value("pan"), value("expdate"), call.tools.id("", 25)];
-  if (!isCardNumber(pan)) throw refused("Cancelled: Invalid pan");
-  call.decide(ISSUER, pan);
-  const customer = value("cust_id") || null;
-  call.state.cards.set(DataKey, { pan, expdate, customer });
-  call.recordStored(DataKey, customer, pan);
+  const [number, expdate] = [value("pan"), value("expdate")];
+  if (!isCardNumber(number)) throw refusal("Cancelled: Invalid pan");
+  call.decide(ISSUER, number);
+  const { id } = call.vault.store(call.tools.id("", 25), { number, expdate }, value("cust_id") || null);
   const told = Object.fromEntries(["cust_id", "phone", "email", "note", "crypt_type"].map((name) => [name, value(name)]));
-  const masked_pan = `${pan.slice(0, 4)}***${pan.slice(-4)}`;
-  return vaultAnswer(call, DataKey, "Successfully registered CC details.", { ...told, masked_pan, expdate });
+  const masked_pan = `${number.slice(0, 4)}***${number.slice(-4)}`;
+  return vaultAnswer(call, id, "Successfully registered CC details.", { ...told, masked_pan, expdate });
 }
 
 function remove(call: MonerisCall): Answer {
-  const DataKey = valueIn(call)("data_key");
-  const { customer } = call.state.cards.get(DataKey) ?? refuseWith(refused("Cancelled: Invalid data key"));
-  call.state.cards.delete(DataKey);
-  call.recordRemoved(DataKey, customer);
-  return vaultAnswer(call, DataKey, "Successfully deleted CC details.", {});
+  const { id } = call.vault.remove(valueIn(call)("data_key")) ?? refuseWith(refusal("Cancelled: Invalid data key"));
+  return vaultAnswer(call, id, "Successfully deleted CC details.", {});
 }
 
 function vaultAnswer(call: MonerisCall, DataKey: string, Message: string, resolved: Receipt): Answer {
@@ -291,12 +268,12 @@ function vaultAnswer(call: MonerisCall, DataKey: string, Message: string, resolv
 function checkStatus(call: MonerisCall): Answer {
   const type = typeOf(call.fields) ?? "";
   const isChecked = ["purchase", "preauth", "card_verification", "res_purchase_cc"].includes(type);
-  if (!isChecked) throw refused("Cancelled: status_check is not for this transaction type");
+  if (!isChecked) throw refusal("Cancelled: status_check is not for this transaction type");
   const fault = faultIn(call.fields, rulesOf(type));
   if (fault !== null) throw wrongField(fault);
   checkOrder(call.request, type);
   const orderId = call.text(`request.${type}.order_id`);
-  const [found] = call.lookUp(orderId, ({ details }) => details.orderId === orderId && details.type === type);
+  const [found] = call.lookUp(orderId, ({ reference, details }) => reference === orderId && details.type === type);
   if (found === undefined) return answer({ ...EMPTY, Complete: "false", TimedOut: "false", StatusCode: "999", StatusMessage: "Not Found" });
   return answer({ ...found.details.receipt, StatusCode: "000", StatusMessage: "Found" });
 }

@@ -1,4 +1,4 @@
-import { brandOf, byState, checkCredential, defineSimulator, digitTime, element, htmlNotFound, issuer, matching } from "../kit/index.ts";
+import { brandOf, byState, checkCredential, defineSimulator, digitTime, element, htmlNotFound, issuer, mask } from "../kit/index.ts";
 import { minorOf, pairs, plain, Refusal, rules, state2, textOf, UNIFORM_CARDS } from "../kit/index.ts";
 import type { Answer, Call, Card, Incoming, Transaction } from "../kit/index.ts";
 
@@ -11,29 +11,23 @@ const DEFAULT_DUPLICATE_SECONDS = 1200;
 
 interface Details {
   type: string;
-  authCode: string;
-  avs: string;
-  cvv: string;
+  /** As the answer has them. */
+  checks: { authcode: string; avsresponse: string; cvvresponse: string };
   actions: { type: string; amount: string; isSuccess: boolean; text: string; code: string; at: number }[];
 }
 
-/** Payment details as the vault keeps them: no security code. */
-type Vault = { records: Map<string, Card & { at: number }> };
-type NmiCall = Call<Vault, Details>;
+type NmiCall = Call<object, Details>;
 type Payment = Transaction<Details>;
 
-const ID = matching(/^[A-Za-z0-9_-]{1,64}$/, "letters, digits, - and _");
-const ORDER_ID = matching(/^[A-Za-z0-9_-]{1,32}$/, "at most 32 letters, digits, - and _");
-const DESCRIPTION = matching(/^[\x20-\x7e]{1,255}$/, "printable ASCII of at most 255 characters");
-const STATE = matching(/^[A-Za-z]{2}$/, "a state of two letters");
+const [ID, ORDER_ID] = ["[A-Za-z0-9_-] 1-64", "[A-Za-z0-9_-] 1-32"];
 const FLAGS = Array.from({ length: 20 }, (_none, index) => `merchant_defined_field_${index + 1}`).join("/");
 const KEY = rules`security_key/username/password 64`;
 const CARD = rules`
-  ccnumber 32, ccexp mmyy, cvv digits 3-4, zip/phone 32, state ${STATE}, country country2, email email
+  ccnumber 32, ccexp mmyy, cvv digits 3-4, zip/phone 32, state [A-Za-z] 2, country country2, email email
   first_name/last_name/firstname/lastname/company/address1/address2/city 255
 `;
 const ORDER = rules`
-  orderid ${ORDER_ID}, order_description/orderdescription ${DESCRIPTION}, customer_id/${FLAGS} 255
+  orderid ${ORDER_ID}, order_description/orderdescription [\x20-\x7e] 1-255, customer_id/${FLAGS} 255
   customer_vault is add_customer, customer_vault_id ${ID}
 `;
 const PAYMENT = rules`
@@ -54,9 +48,8 @@ const ISSUER = issuer<readonly [code: string, text: string]>(`
   incorrect_cvc 225|Invalid card security code, lost_or_stolen 251|Lost card, processing_error 400|Transaction error returned by processor
 `);
 
-export const simulator = defineSimulator<Vault, Details>({
+export const simulator = defineSimulator<object, Details>({
   body: "form",
-  state: () => ({ records: new Map() }),
   authenticate,
   operationOf: (fields) => {
     const type = textOf(fields, "type");
@@ -64,6 +57,7 @@ export const simulator = defineSimulator<Vault, Details>({
     if (fields.get("customer_vault") === "delete_customer") return "delete_customer";
     return type === "" && fields.get("customer_vault") === "add_customer" ? "add_customer" : "pay";
   },
+  recorded: ["industry"],
   endpoints: {
     "POST /api/transact.php pay": { rules: PAYMENT, run: pay },
     "POST /api/transact.php capture": { rules: FOLLOWING, run: (call) => follow(call, "capture") },
@@ -105,37 +99,34 @@ function authenticate(request: Incoming): string {
 
 /** sale, auth and validate, with the card itself or one from the vault. */
 function pay(call: NmiCall): Answer {
-  const { tools, state } = call;
+  const { tools } = call;
   const [type, amount, isStored] = [call.text("type"), call.maybe("amount") ?? "0.00", call.has("customer_vault")];
   checkAddress(call);
   if (type === "validate" && Number(amount) !== 0) refuse(call, "Invalid amount for validate");
   if (type !== "validate" && Number(amount) <= 0) refuse(call, "Invalid amount");
   const card = isStored ? newCard(call) : chosenCard(call);
-  if (isStored && state.records.has(call.text("customer_vault_id"))) refuse(call, "Duplicate Customer Vault Id");
+  if (isStored) refuseUsedId(call);
   refuseDuplicate(call, type, card.number, amount);
   const isSmall = type !== "validate" && Number(amount) < 1;
   const no = call.decide(ISSUER, card.number) ?? (isSmall ? ISSUER("card_declined") : null);
   const [code, words] = no ?? ["100", "SUCCESS"];
   const id = tools.digits(10);
-  const vaultId = no === null && isStored ? keep(call, card) : undefined;
-  const unit = call.maybe("currency") ?? "USD";
-  const transaction = call.transactions.add({
-    id,
-    reference: call.maybe("orderid") ?? id,
-    isApproved: no === null,
-    kind: type === "sale" ? "charge" : type === "auth" ? "authorization" : "token",
-    amountMinor: minorOf(amount, unit),
-    currency: unit,
-    card: card.number,
-    details: {
-      type,
-      authCode: no === null && type !== "validate" ? tools.digits(6) : "",
-      avs: avsOf(call),
-      cvv: call.has("cvv") ? (call.text("cvv") === "999" ? "M" : "N") : "",
-      actions: [{ type, amount, isSuccess: no === null, text: words, code, at: tools.now() }],
+  const vaultId = no === null && isStored ? vaultIdOf(call) : undefined;
+  if (vaultId !== undefined) call.vault.keep(vaultId, card, vaultId);
+  const currency = call.maybe("currency") ?? "USD";
+  const kind = type === "sale" ? "charge" : type === "auth" ? "authorization" : "token";
+  const details = {
+    type,
+    checks: {
+      authcode: no === null && type !== "validate" ? tools.digits(6) : "",
+      avsresponse: avsOf(call),
+      cvvresponse: call.has("cvv") ? (call.text("cvv") === "999" ? "M" : "N") : "",
     },
-    ledger: { industry: call.maybe("industry") ?? null, ...(vaultId !== undefined && { customer_vault_id: vaultId }) },
-  });
+    actions: [{ type, amount, isSuccess: no === null, text: words, code, at: tools.now() }],
+  };
+  const reference = call.maybe("orderid") ?? id;
+  const taken = { id, reference, kind, no, amountMinor: minorOf(amount, currency), currency, card: card.number } as const;
+  const transaction = call.take({ ...taken, details, ledger: { customer_vault_id: vaultId ?? null } });
   const response = no === null ? "1" : code.startsWith("4") ? "3" : "2";
   return form([response, words, code], type, { orderid: call.text("orderid"), transaction, vaultId });
 }
@@ -158,7 +149,7 @@ function newCard(call: NmiCall): Card {
 
 function chosenCard(call: NmiCall): Card {
   if (!call.has("customer_vault_id")) return newCard(call);
-  const record = call.state.records.get(call.text("customer_vault_id")) ?? refuse(call, "Invalid Customer Vault Id");
+  const record = call.vault.get(call.text("customer_vault_id")) ?? refuse(call, "Invalid Customer Vault Id");
   if (call.has("ccnumber")) refuse(call, "A card and a Customer Vault Id were given");
   if (!call.has("stored_credential_indicator")) refuse(call, "stored_credential_indicator is missing");
   return record;
@@ -177,27 +168,25 @@ function avsOf(call: NmiCall): string {
   return street && zip ? "Y" : street ? "A" : zip ? "Z" : "N";
 }
 
-/** Puts the card into the vault under the id asked for, else under digits of its own; returns the id. */
-function keep(call: NmiCall, card: Card): string {
-  const id = call.maybe("customer_vault_id") ?? call.tools.digits(9);
-  call.state.records.set(id, { ...card, at: call.tools.now() });
-  return id;
+/** The id asked for, else digits of the vault's own. */
+const vaultIdOf = (call: NmiCall): string => call.maybe("customer_vault_id") ?? call.tools.digits(9);
+
+function refuseUsedId(call: NmiCall): void {
+  if (call.vault.get(call.text("customer_vault_id"))) refuse(call, "Duplicate Customer Vault Id");
 }
 
 /** The vault alone: nobody is asked about the card. */
 function addRecord(call: NmiCall): Answer {
   checkAddress(call);
   const card = newCard(call);
-  if (call.state.records.has(call.text("customer_vault_id"))) refuse(call, "Duplicate Customer Vault Id");
-  const vaultId = keep(call, card);
-  call.recordStored(vaultId, call.maybe("orderid") ?? null, card.number);
+  refuseUsedId(call);
+  const vaultId = vaultIdOf(call);
+  call.vault.store(vaultId, card, call.maybe("orderid") ?? vaultId);
   return form(["1", "Customer Added", "100"], "", { orderid: call.text("orderid"), vaultId });
 }
 
 function deleteRecord(call: NmiCall): Answer {
-  const vaultId = call.text("customer_vault_id");
-  if (!call.state.records.delete(vaultId)) refuse(call, "Invalid Customer Vault Id");
-  call.recordRemoved(vaultId, vaultId);
+  const { id: vaultId } = call.vault.remove(call.text("customer_vault_id")) ?? refuse(call, "Invalid Customer Vault Id");
   return form(["1", "Customer Deleted", "100"], "", { orderid: "", vaultId });
 }
 
@@ -223,14 +212,19 @@ function follow(call: NmiCall, type: keyof typeof FOLLOWS): Answer {
 function report(call: NmiCall): Answer {
   const [orderId, ids, vaultId] = [call.maybe("order_id"), call.maybe("transaction_id")?.split(","), call.maybe("customer_vault_id")];
   const isMeant = ({ id, reference }: Payment) => (ids?.includes(id) ?? true) && (orderId ?? reference) === reference;
-  const found = call.lookUp(orderId ?? vaultId ?? null, isMeant);
-  if (call.text("report_type") !== "customer_vault") return xml(found.map(transactionElement).join(""));
-  const seenUntil = call.tools.now() - call.request.lookUpLag();
-  const records = [...call.state.records].filter(([id, { at }]) => (vaultId ?? id) === id && at <= seenUntil);
-  const shown = records.map(([id, { number, month, year }]) => {
-    const members = { cc_number: shownCard(number), cc_exp: month + year, customer_vault_id: id };
-    return element("customer", members).replace("<customer>", `<customer id="${id}">`);
-  });
+  if (call.text("report_type") !== "customer_vault")
+    return xml(
+      call
+        .lookUp(orderId ?? null, isMeant)
+        .map(transactionElement)
+        .join(""),
+    );
+  const shown = call
+    .lookUpCards(vaultId ?? null, ({ id }) => (vaultId ?? id) === id)
+    .map(({ id, number, month, year }) => {
+      const members = { cc_number: mask(number, "x", 1), cc_exp: month + year, customer_vault_id: id };
+      return element("customer", members).replace("<customer>", `<customer id="${id}">`);
+    });
   return xml(shown.length === 0 ? "" : element("customer_vault", shown));
 }
 
@@ -238,17 +232,17 @@ const CONDITIONS = byState(
   "declined failed, authorized pending, captured pendingsettlement, settled/refunded/verified complete, voided canceled",
 );
 
-function transactionElement({ id, state, reference, card, currency, details: { authCode, avs, cvv, actions } }: Payment): string {
+function transactionElement({ id, state, reference, card, currency, details: { checks, actions } }: Payment): string {
   const members = {
     transaction_id: id,
     transaction_type: "cc",
     condition: CONDITIONS[state],
     order_id: reference ?? id,
-    authorization_code: authCode,
-    cc_number: shownCard(card),
+    authorization_code: checks.authcode,
+    cc_number: mask(card, "x", 1),
     cc_type: brandOf(card),
-    avs_response: avs,
-    csc_response: cvv,
+    avs_response: checks.avsresponse,
+    csc_response: checks.cvvresponse,
     currency,
   };
   const [first, ...later] = actions;
@@ -261,27 +255,19 @@ function transactionElement({ id, state, reference, card, currency, details: { a
   return element("transaction", [...Object.entries(members).map(([name, value]) => element(name, value)), ...shown]);
 }
 
-const shownCard = (number: string): string => `${number[0]}${"x".repeat(number.length - 5)}${number.slice(-4)}`;
-
 const xml = (inside: string): Answer =>
   plain(200, `<?xml version="1.0" encoding="UTF-8"?>\n<nm_response>${inside}</nm_response>\n`, "text/xml;charset=UTF-8");
 
-interface Told {
-  orderid: string;
-  transaction?: Payment;
-  vaultId?: string | undefined;
-}
+const NO_CHECKS = { authcode: "", avsresponse: "", cvvresponse: "" };
+type Told = { orderid: string; transaction?: Payment; vaultId?: string | undefined };
 
-/** The answer's fields in the vendor's order, values as they are: blanks are not escaped. */
+/** The answer's fields, values as they are: blanks are not escaped. */
 function form([response, words, code]: readonly [string, string, string], type: string, { orderid, transaction, vaultId }: Told): Answer {
-  const { authCode = "", avs = "", cvv = "" } = transaction?.details ?? {};
   const values = {
     response,
     responsetext: words,
-    authcode: authCode,
     transactionid: transaction?.id ?? "",
-    avsresponse: avs,
-    cvvresponse: cvv,
+    ...(transaction?.details.checks ?? NO_CHECKS),
     orderid: orderid || (transaction?.reference ?? ""),
     type,
     response_code: code,

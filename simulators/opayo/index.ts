@@ -1,6 +1,6 @@
-import { brandOf, defineSimulator, element, hash, htmlNotFound, isAccepted, isSame, issuer, majorOf, matching } from "../kit/index.ts";
-import { minorOf, pairs, parseXml, plain, Refusal, rules, state2, textOf, uuidOf } from "../kit/index.ts";
-import type { Answer, Call, Card, CardFault, Fields, Incoming, Rule, Rules, Transaction } from "../kit/index.ts";
+import { brandOf, byState, cardFaults, defineSimulator, element, hash, htmlNotFound, isAccepted, isSame, issuer } from "../kit/index.ts";
+import { majorOf, matching, minorOf, pairs, parseXml, plain, Refusal, rules, state2, textOf, uuidOf, wordsBy } from "../kit/index.ts";
+import type { Answer, Call, Card, Fields, Incoming, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**
  * Opayo Direct, protocol 4.00: form in, `Name=Value` lines out, always status 200; and the Reporting API's getTransactionDetail.
@@ -27,7 +27,6 @@ interface Details {
 }
 
 interface State {
-  tokens: Map<string, Card>;
   /** Every VendorTxCode that was used, for ever. */
   codes: Set<string>;
   /** As a report shows them, by their VendorTxCode. */
@@ -56,12 +55,8 @@ const isPlain = (fields: Fields) => !fields.has("Token");
 const isEcommerce = is("E");
 const WITHOUT_POSTCODES = ["IE", "HK", "AE", "QA"];
 const AMOUNT = matching(/^(100000(\.00?)?|[0-9]{1,5}(\.[0-9]{1,2})?)$/, "an amount of 0.00 to 100000.00");
-const CODE = matching(/^[A-Za-z0-9\-._{}]{1,40}$/, "at most 40 letters, digits and - . _ { }");
-const ID = matching(/^\{?[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}?$/, "a VPSTxId");
-const PERSON = matching(/^[A-Za-z][A-Za-z0-9 .,'&/\\-]*$/, "a name in plain letters", 45);
-const PHONE = matching(/^[0-9+() -]{1,20}$/, "a telephone number");
-const LANGUAGE = matching(/^[a-z]{2,3}(-[A-Za-z]{2,4})?$/, "a language");
-const ZONE = matching(/^[+-]?[0-9]{1,4}$/, "minutes");
+const CODE = "[A-Za-z0-9._{}-] 1-40";
+const ID = String.raw`/\{?[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}\}?/`;
 /** Billing and delivery alike, with the vendor's codes of their compulsory fields. */
 type Codes = readonly [surname: string, names: string, line: string, city: string, postcode: string, country: string];
 const address = (side: string, [surname, names, line, city, postcode, country]: Codes): Rules => {
@@ -74,7 +69,7 @@ const address = (side: string, [surname, names, line, city, postcode, country]: 
   return rules`
     ${side}Surname! 20 @${surname}, ${side}Firstnames! 20 @${names}, ${side}Address1! 50 @${line}, ${side}Address2/${side}Address3 50
     ${side}City! 40 @${city}, ${side}PostCode!${hasPostcodes} 10 @${postcode}, ${side}Country! country2 @${country}, ${side}State ${state}
-    ${side}Phone ${PHONE}
+    ${side}Phone [0-9+()\x20-] 1-20
   `;
 };
 const COMMON = rules`VPSProtocol! is 4.00, Vendor! 15`;
@@ -82,7 +77,8 @@ const CURRENCY = rules`Currency! currency @4008`;
 const DESCRIPTION = rules`Description! 100 @3013`;
 const REGISTER = rules`
   ${COMMON}, TxType! is PAYMENT|DEFERRED|AUTHENTICATE, VendorTxCode! ${CODE}, Amount! ${AMOUNT}, ${CURRENCY}, ${DESCRIPTION}
-  CardHolder!${isPlain} ${PERSON}, CardNumber!${isPlain} digits 1-20 @5011, ExpiryDate!${isPlain} mmyy @5014, CV2 digits 3-4 @5017
+  CardHolder!${isPlain} /[A-Za-z][A-Za-z0-9\x20.\x2c'&\/\\\-]*/ 1-45
+  CardNumber!${isPlain} digits 1-20 @5011, ExpiryDate!${isPlain} mmyy @5014, CV2 digits 3-4 @5017
   CardType!${isPlain} is VISA|MC|MCDEBIT|DELTA|MAESTRO|UKE|AMEX|DC|JCB, Token 38, StoreToken/CreateToken is 0|1
   ${address("Billing", ["3094", "3089", "3091", "3092", "3090", "3093"])}
   ${address("Delivery", ["3111", "3112", "3113", "3114", "3115", "3116"])}
@@ -90,9 +86,9 @@ const REGISTER = rules`
   COFUsage is FIRST|SUBSEQUENT, InitiatedType is CIT|MIT, SchemeTraceID 56
   MITType is UNSCHEDULED|RECURRING|INSTALMENT|REAUTHORISATION|RESUBMISSION|DELAYED|INCREMENTAL|NOSHOW
   ThreeDSNotificationURL!${isEcommerce} 256 @3227, BrowserJavascriptEnabled!${isEcommerce} is 0|1 @3227
-  BrowserAcceptHeader/BrowserUserAgent!${isEcommerce} 2048 @3227, BrowserLanguage!${isEcommerce} ${LANGUAGE} @3227
+  BrowserAcceptHeader/BrowserUserAgent!${isEcommerce} 2048 @3227, BrowserLanguage!${isEcommerce} /[a-z]{2,3}(-[A-Za-z]{2,4})?/ @3227
   ChallengeWindowSize!${isEcommerce} is 01|02|03|04|05 @3227, BrowserJavaEnabled!${isScripted} is 0|1 @3227
-  BrowserColorDepth/BrowserScreenHeight/BrowserScreenWidth!${isScripted} digits 1-6 @3227, BrowserTZ!${isScripted} ${ZONE} @3227
+  BrowserColorDepth/BrowserScreenHeight/BrowserScreenWidth!${isScripted} digits 1-6 @3227, BrowserTZ!${isScripted} /[+-]?[0-9]{1,4}/ @3227
 `;
 const UNPAID = rules`${COMMON}, VendorTxCode! ${CODE}, VPSTxId! ${ID}, SecurityKey! 10`;
 const ORIGINAL = rules`${UNPAID}, TxAuthNo! 50`;
@@ -106,7 +102,7 @@ const service = (name: string, inner: Rules, run: (call: OpayoCall) => Answer) =
 
 export const simulator = defineSimulator<State, Details>({
   body: "form",
-  state: () => ({ tokens: new Map(), codes: new Set(), refunds: new Map() }),
+  state: () => ({ codes: new Set(), refunds: new Map() }),
   authenticate({ fields }) {
     const vendor = textOf(fields, "Vendor");
     if (vendor === "") throw refusal("MALFORMED", "3034", "The Vendor or VendorName value is required.");
@@ -114,6 +110,8 @@ export const simulator = defineSimulator<State, Details>({
       throw refusal("INVALID", "4000", "The VendorName is invalid or the account is not active.");
     return vendor;
   },
+  reference: "VendorTxCode",
+  recorded: ["AccountType", "TxType"],
   endpoints: {
     [`POST ${PATH}vspdirect-register.vsp`]: { rules: REGISTER, run: register },
     ...Object.fromEntries([
@@ -187,28 +185,21 @@ function checksOf(call: OpayoCall, no: No | null): Record<string, string> {
   return { AVSCV2: summary, AddressResult: line, PostCodeResult: postcode, CV2Result: code };
 }
 
-const TYPES: Readonly<Record<string, readonly string[]>> = {
-  visa: ["VISA", "DELTA", "UKE"],
-  mastercard: ["MC", "MCDEBIT"],
-  amex: ["AMEX"],
-  diners: ["DC"],
-  discover: ["DC"],
-  jcb: ["JCB"],
-  maestro: ["MAESTRO"],
-};
+const typesOf = wordsBy<readonly string[]>(
+  "visa VISA|DELTA|UKE, mastercard MC|MCDEBIT, amex AMEX, diners/discover DC, jcb JCB, maestro MAESTRO",
+);
 
-const CARD_FAULTS: Readonly<Record<CardFault, readonly [code: string, words: string]>> = {
-  number: ["5011", "Your card number has failed our validity checks and appears to be incorrect. Please check and re-enter."],
-  expiry: ["5013", "The card has expired."],
-  code: ["5018", "The CV2 number is the wrong length."],
-};
+const faultOf = cardFaults<readonly [code: string, words: string]>(`
+  number 5011|Your card number has failed our validity checks and appears to be incorrect. Please check and re-enter.
+  expiry 5013|The card has expired., code 5018|The CV2 number is the wrong length.
+`);
 
 /** The card of the request or of a token, checked before the bank is asked. */
 function cardIn(call: OpayoCall): Card {
-  if (call.has("Token")) return call.state.tokens.get(call.text("Token")) ?? refuse("4050", "The Token does not exist.");
+  if (call.has("Token")) return call.vault.get(call.text("Token")) ?? refuse("4050", "The Token does not exist.");
   const places = { number: "CardNumber", expiry: "ExpiryDate", code: "CV2" };
-  const card = call.card(places, (fault) => refusal("INVALID", ...CARD_FAULTS[fault]));
-  if (!TYPES[brandOf(card.number)]?.includes(call.text("CardType")))
+  const card = call.card(places, (fault) => refusal("INVALID", ...faultOf(fault)));
+  if (!typesOf(brandOf(card.number))?.includes(call.text("CardType")))
     refuse("4022", "The card type selected does not match the card number.");
   return card;
 }
@@ -261,19 +252,10 @@ function take(
     status,
     authorisedMinor: 0,
   };
-  call.transactions.add({
-    id,
-    reference: call.text("VendorTxCode"),
-    kind: type === "AUTHENTICATE" ? "token" : type === "DEFERRED" ? "authorization" : "charge",
-    isApproved: rejected === null,
-    amountMinor,
-    currency: unit,
-    card: number,
-    details,
-    ledger: { account_type: details.accountType, type },
-  });
+  const kind = type === "AUTHENTICATE" ? "token" : type === "DEFERRED" ? "authorization" : "charge";
+  call.take({ id, kind, no: rejected, amountMinor, currency: unit, card: number, details });
   const token = rejected === null && call.text("CreateToken") === "1" ? newGuid(call) : undefined;
-  if (token !== undefined) call.state.tokens.set(token, card);
+  if (token !== undefined) call.vault.keep(token, card);
   return lines({
     Status: status,
     StatusDetail: detail,
@@ -323,9 +305,8 @@ function refund(call: OpayoCall): Answer {
   const against = call.transactions.refund(paid, { id, amountMinor, from: ["captured", "settled"] });
   if (against !== null) refuse("5025", "The refund amount exceeds what is left of the original, or it was never taken.");
   const [vendortxcode, authNo] = [call.text("VendorTxCode"), call.tools.digits(7)];
-  const [txstateid, status] = STATES.captured;
   const [amount, currency] = [majorOf(amountMinor, paid.currency), paid.currency];
-  const shown = { vpstxid: id, vendortxcode, transactiontype: "Refund", txstateid, status, amount, currency, vpsauthcode: authNo };
+  const shown = { vpstxid: id, vendortxcode, transactiontype: "Refund", ...standing("captured"), amount, currency, vpsauthcode: authNo };
   call.state.refunds.set(vendortxcode, shown);
   return lines({ Status: "OK", StatusDetail: "0000 : The Authorisation was Successful.", VPSTxId: id, TxAuthNo: authNo });
 }
@@ -351,8 +332,7 @@ function repeat(call: OpayoCall): Answer {
 }
 
 function removeToken(call: OpayoCall): Answer {
-  if (!call.state.tokens.delete(call.text("Token"))) refuse("4050", "The Token does not exist.");
-  call.recordRemoved(null, null);
+  if (!call.vault.remove(call.text("Token"))) refuse("4050", "The Token does not exist.");
   return done("2017 : Token removed successfully.");
 }
 
@@ -378,15 +358,14 @@ function reportingVendor({ fields }: Incoming): string {
   return vendor;
 }
 
-const STATES: Readonly<Record<Transact["state"], readonly [id: string, words: string]>> = {
-  captured: ["16", "Successfully authorised transaction."],
-  settled: ["16", "Successfully authorised transaction."],
-  refunded: ["16", "Successfully authorised transaction."],
-  declined: ["12", "Transaction DECLINED by the bank (NOTAUTHED)."],
-  voided: ["18", "Transaction VOIDed by the Vendor."],
-  authorized: ["14", "Successful DEFERRED transaction, awaiting RELEASE."],
-  verified: ["21", "Successfully REGISTERED transaction, awaiting AUTHORISE."],
-};
+/** Id and words. */
+const STATES = byState(`
+  captured/settled/refunded 16 Successfully authorised transaction., declined 12 Transaction DECLINED by the bank (NOTAUTHED).
+  voided 18 Transaction VOIDed by the Vendor.
+  authorized 14 Successful DEFERRED transaction; awaiting RELEASE., verified 21 Successfully REGISTERED transaction; awaiting AUTHORISE.
+`);
+/** As a report shows where a transaction stands. */
+const standing = (state: Transact["state"]) => ({ txstateid: STATES[state].slice(0, 2), status: STATES[state].slice(3).replace(";", ",") });
 
 function report(call: OpayoCall): Answer {
   const root = parseXml(call.text("XML"));
@@ -398,13 +377,11 @@ function report(call: OpayoCall): Answer {
   const [found] = call.lookUp(code ?? null, (one) => (code ?? one.reference) === one.reference && (id ?? one.id) === one.id);
   if (found === undefined) throw accessRefusal("0043", "The transaction was not found.").unrecorded();
   const { details, currency: unit } = found;
-  const [txstateid, words] = STATES[found.state];
   return vspaccess("0000", {
     vpstxid: found.id,
     vendortxcode: found.reference ?? "",
     transactiontype: `${details.type.slice(0, 1)}${details.type.slice(1).toLowerCase()}`,
-    txstateid,
-    status: words,
+    ...standing(found.state),
     amount: majorOf(found.amountMinor, unit),
     currency: unit,
     securitykey: details.securityKey,

@@ -7,14 +7,12 @@ import type { Answer, Call, Card, Fields, Incoming, Rule, Transaction } from "..
  * comes with it, errors as well. Where the sheet names no result for a field, a wrong one is RESULT 7.
  */
 
+type Members = { RESULT: string; PNREF: string; RESPMSG: string } & Record<string, string | undefined>;
 interface Details {
-  result: string;
-  message: string;
-  custRef: string;
   orderId: string;
   expiry: string;
   /** Members of the answer that a duplicate repeats. */
-  members: Record<string, string | undefined>;
+  members: Members;
   isHeld: boolean;
 }
 
@@ -41,17 +39,13 @@ const CREDENTIALS = rules`PARTNER/VENDOR/USER ${text(64)}, PWD ${text(32)}`;
 const COMMON = rules`
   ${CREDENTIALS}, TRXTYPE! is S|A|D|C|V|I|L|U @3, TENDER! is C @2, VERBOSITY is HIGH|MEDIUM|LOW, COMMENT1/COMMENT2 ${text(128)}
 `;
-const ORIGINAL = matching(/^[A-Za-z0-9]{12}$/, "a PNREF");
+const ORIGINAL = "[A-Za-z0-9] 12";
 const AMOUNT = coded("4", amountText(9_999_999_999.99, /^[0-9]{1,10}\.[0-9]{2}$/));
-const CUSTREF = matching(/^[A-Za-z0-9]{1,12}$/, "at most 12 letters and digits");
-const INVNUM = matching(/^[A-Za-z0-9.]{1,20}$/, "at most 20 letters, digits and points");
-const ZIP = matching(/^[A-Za-z0-9]{1,9}$/, "at most 9 letters and digits");
-const STATE = matching(/^[A-Z]{2}$/, "a state of two letters");
 const COUNTRY: Rule = { check: (value) => (/^[0-9]{3}$/.test(String(value)) ? null : country2.check(value)) };
 const isNew = (fields: Fields): boolean => !fields.has("ORIGID");
-const REFERENCES = rules`CUSTREF ${CUSTREF}, INVNUM ${INVNUM}, ORDERID ${text(50)}`;
+const REFERENCES = rules`CUSTREF [A-Za-z0-9] 1-12, INVNUM [A-Za-z0-9.] 1-20, ORDERID ${text(50)}`;
 const CARD = rules`
-  ACCT!${isNew} digits 12-19 @23, EXPDATE!${isNew} mmyy @24, CVV2 digits 3-4, BILLTOZIP/ZIP ${ZIP}, BILLTOSTATE ${STATE}
+  ACCT!${isNew} digits 12-19 @23, EXPDATE!${isNew} mmyy @24, CVV2 digits 3-4, BILLTOZIP/ZIP [A-Za-z0-9] 1-9, BILLTOSTATE [A-Z] 2
   BILLTOFIRSTNAME/BILLTOLASTNAME/BILLTOSTREET/STREET ${text(30)}, BILLTOCITY ${text(45)}, BILLTOCOUNTRY ${COUNTRY}
   CARDONFILE is CITI|CITR|CITU|MITR|MITU
 `;
@@ -61,7 +55,7 @@ const PAYMENT = rules`
 `;
 const FOLLOWING = rules`${COMMON}, ${REFERENCES}, ORIGID! ${ORIGINAL}, AMT ${AMOUNT}, CURRENCY ${text(3)}`;
 const REVIEW = rules`${FOLLOWING}, UPDATEACTION! is RMS_APPROVE|RMS_MERCHANT_DECLINE`;
-const INQUIRY = rules`${COMMON}, CUSTREF ${CUSTREF}, ORIGID ${ORIGINAL}, STARTTIME/ENDTIME digits 14`;
+const INQUIRY = rules`${COMMON}, CUSTREF [A-Za-z0-9] 1-12, ORIGID ${ORIGINAL}, STARTTIME/ENDTIME digits 14`;
 
 export const simulator = defineSimulator<object, Details>({
   body: "nameValue",
@@ -76,6 +70,7 @@ export const simulator = defineSimulator<object, Details>({
     keepsRefusals: true,
     replay: (first) => ({ ...first, body: `${first.body as string}&DUPLICATE=1` }),
   },
+  reference: "CUSTREF",
   endpoints: {
     "POST / S": { rules: PAYMENT, run: pay },
     "POST / A": { rules: PAYMENT, run: pay },
@@ -94,7 +89,7 @@ export const simulator = defineSimulator<object, Details>({
       return refusal(request, code, `${MESSAGES.get(code) ?? "Field format error"}: ${field}${kind === "missing" ? " is missing" : ""}`);
     },
   },
-  finish: (answer) => ({ ...answer, headers: { ...answer.headers, server: "VPS-3.033.00" } }),
+  responseHeaders: () => ({ server: "VPS-3.033.00" }),
 });
 
 const MESSAGES = table(
@@ -136,7 +131,7 @@ function cardIn(call: PayflowCall): Card {
     );
   }
   const original = call.transactions.get(call.text("ORIGID"));
-  if (original?.details.result !== "0") return refuse(call, "19", "Original transaction ID not found");
+  if (original?.details.members.RESULT !== "0") return refuse(call, "19", "Original transaction ID not found");
   const expiry = call.maybe("EXPDATE") ?? original.details.expiry;
   return { number: original.card, month: expiry.slice(0, 2), year: expiry.slice(2) };
 }
@@ -189,23 +184,10 @@ function pay(call: PayflowCall): Answer {
     ...(call.text("VERBOSITY") === "HIGH" && { ...processor, ...card }),
   };
   const currency = call.maybe("CURRENCY") ?? "USD";
-  transactions.add({
-    id: PNREF,
-    reference: call.maybe("CUSTREF"),
-    kind: isCheck ? "token" : type === "S" && !isHeld ? "charge" : "authorization",
-    isApproved: no === null || isHeld,
-    amountMinor: minorOf(AMT, currency),
-    currency,
-    card: number,
-    details: detailsOf(call, members, { orderId, expiry: month + year, isHeld }),
-  });
+  const kind = isCheck ? "token" : type === "S" && !isHeld ? "charge" : "authorization";
+  const details = { orderId, expiry: month + year, members, isHeld };
+  call.take({ id: PNREF, kind, isApproved: no === null || isHeld, amountMinor: minorOf(AMT, currency), currency, card: number, details });
   return nameValue(members);
-}
-
-type Members = { RESULT: string; PNREF: string; RESPMSG: string } & Record<string, string | undefined>;
-
-function detailsOf(call: PayflowCall, members: Members, more: Pick<Details, "orderId" | "expiry" | "isHeld">): Details {
-  return { result: members.RESULT, message: members.RESPMSG, custRef: call.text("CUSTREF"), members, ...more };
 }
 
 function approved(call: PayflowCall): Members {
@@ -215,9 +197,9 @@ function approved(call: PayflowCall): Members {
 /** Keeps a card without asking the bank. */
 function upload(call: PayflowCall): Answer {
   const { number, month, year } = cardIn(call);
-  const [members, reference] = [approved(call), call.maybe("CUSTREF")];
-  const details = detailsOf(call, members, { orderId: "", expiry: month + year, isHeld: false });
-  call.transactions.add({ id: members.PNREF, reference, kind: "token", isApproved: true, card: number, details });
+  const members = approved(call);
+  const details = { orderId: "", expiry: month + year, members, isHeld: false };
+  call.take({ id: members.PNREF, kind: "token", card: number, details });
   return nameValue(members);
 }
 
@@ -252,13 +234,12 @@ function inquire(call: PayflowCall): Answer {
   const [from, to] = [call.text("STARTTIME"), call.text("ENDTIME") || "9"];
   const [found] = call.lookUp(custRef ?? null, (one) => {
     const at = digitTime(one.at);
-    return (id ?? one.id) === one.id && (custRef ?? one.details.custRef) === one.details.custRef && at >= from && at <= to;
+    return (id ?? one.id) === one.id && (custRef ?? one.reference) === one.reference && at >= from && at <= to;
   });
   if (found === undefined) throw refusal(call.request, "19", "Original transaction ID not found").unrecorded();
-  const { result, message, members } = found.details;
-  const { AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH } = members;
-  const origin = { ORIGRESULT: result, ORIGPNREF: found.id, TRANSSTATE: STATES[found.state], RESPMSG: message };
-  const checks = { AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH, CUSTREF: found.details.custRef || undefined };
+  const { RESULT: ORIGRESULT, RESPMSG, AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH } = found.details.members;
+  const origin = { ORIGRESULT, ORIGPNREF: found.id, TRANSSTATE: STATES[found.state], RESPMSG };
+  const checks = { AUTHCODE, AVSADDR, AVSZIP, CVV2MATCH, CUSTREF: found.reference ?? undefined };
   const amount = { AMT: majorOf(found.amountMinor, found.currency || "USD"), ACCT: found.card.slice(-4), TRANSTIME: spacedTime(found.at) };
   return nameValue({ RESULT: "0", PNREF: newPnref(call), ...origin, ...checks, ...amount });
 }

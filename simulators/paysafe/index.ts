@@ -1,8 +1,8 @@
-import { basic, coded, defineSimulator, isAccepted, json, matching, rules } from "../kit/index.ts";
+import { basicUser, coded, defineSimulator, json, matching, refuseWith, rules } from "../kit/index.ts";
 import { cancel, find, pay, read, refund, release, settle } from "./payments.ts";
 import { AMOUNT, AUTH, BODY, FIND, NAMES, PAYMENT, REFERENCE, VAULT_CARD } from "./rules.ts";
 import { FORBIDDEN_ACCOUNT, fieldError, refusal } from "./shared.ts";
-import type { Details, State } from "./shared.ts";
+import type { Details, State, StoredCard } from "./shared.ts";
 import { addCard, createProfile, findProfile, readProfile, remove } from "./vault.ts";
 
 /**
@@ -14,20 +14,18 @@ const ACCOUNT = "/cardpayments/v1/accounts/:account";
 const PROFILES = "/customervault/v1/profiles";
 const monitor = { authenticate: () => "monitor", run: () => json(200, { status: "READY" }) };
 
-const MEMBERS = matching(/^(addresses|cards)(,(addresses|cards))*$/, "addresses, cards");
 const PROFILE = rules`
   merchantCustomerId! 100, locale! is en_US|fr_CA|en_GB, ${NAMES}
   card?: ${VAULT_CARD}
 `;
 const CHANGE = rules`${REFERENCE}, amount ${AMOUNT}`;
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<State, Details, StoredCard>({
   body: BODY,
-  state: () => ({ used: new Map(), profiles: new Map(), cards: new Map() }),
+  state: () => ({ used: new Map(), profiles: new Map() }),
   headers: { accept: coded("5271", matching(/application\/json|\*\/\*/, "application/json")) },
   authenticate(request) {
-    const { user = "", password = "" } = basic(request) ?? {};
-    if (!isAccepted(user) || !isAccepted(password)) throw refusal("5279");
+    const user = basicUser(request) ?? refuseWith(refusal("5279"));
     const { account } = request.params;
     if (account !== undefined && !/^\d{6,12}$/.test(account)) throw refusal("5269");
     if (account === FORBIDDEN_ACCOUNT) throw refusal("5270", { details: [`access to {stpAccount:${account}} denied`] });
@@ -46,7 +44,7 @@ export const simulator = defineSimulator<State, Details>({
     [`POST ${ACCOUNT}/settlements/:id/refunds`]: { rules: CHANGE, run: refund },
     [`POST ${PROFILES}`]: { rules: PROFILE, run: createProfile },
     [`GET ${PROFILES}`]: { rules: rules`merchantCustomerId! 100`, run: findProfile },
-    [`GET ${PROFILES}/:id`]: { rules: rules`fields ${MEMBERS}`, run: readProfile },
+    [`GET ${PROFILES}/:id`]: { rules: rules`fields /(addresses|cards)(,(addresses|cards))*/`, run: readProfile },
     [`POST ${PROFILES}/:id/cards`]: { rules: VAULT_CARD, run: addCard },
     [`DELETE ${PROFILES}/:id`]: { run: remove },
     [`DELETE ${PROFILES}/:id/cards/:card`]: { run: remove },
@@ -58,5 +56,5 @@ export const simulator = defineSimulator<State, Details>({
     path: (_request, isKnown) => refusal(isKnown ? "5281" : "5273"),
     field: ({ field, words, code }) => (code === undefined ? fieldError(field, words) : refusal(code)),
   },
-  finish: (answer, { tools }) => ({ ...answer, headers: { ...answer.headers, "x-application-uid": tools.id("GUID=", 24) } }),
+  responseHeaders: ({ tools }) => ({ "x-application-uid": tools.id("GUID=", 24) }),
 });

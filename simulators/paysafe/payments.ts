@@ -51,7 +51,6 @@ export function pay(call: PaysafeCall, kind: "auths" | "verifications"): Answer 
       account,
       no,
       settlementId: newId(call),
-      profileId: "",
       members: {
         ...(kind === "auths" && { settleWithAuth: isSale, preAuth: false }),
         card: stored === null ? shownCard(call, number) : { ...stored.members },

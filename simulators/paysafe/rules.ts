@@ -1,4 +1,4 @@
-import { digits, forbiddenIf, matching, oneOf, READERS, rules, state2, text, textOf, whole } from "../kit/index.ts";
+import { digits, matching, READERS, rules, state2, text, textOf, whole } from "../kit/index.ts";
 import type { Fields, Reader, Rule } from "../kit/index.ts";
 
 /** Bodies and fields. */
@@ -18,7 +18,6 @@ export const isInitial = (fields: Fields): boolean =>
   (fields.has("card.paymentToken") || [...fields.keys()].some((name) => name.startsWith("storedCredential."))) &&
   textOf(fields, "storedCredential.occurrence") !== "SUBSEQUENT";
 export const isTyped = (fields: Fields): boolean => !fields.has("card.paymentToken");
-export const typed = (inner: Rule): Rule => ({ ...inner, need: (fields) => (isTyped(fields) ? "required" : "forbidden") });
 export const stateOf = (path: string): Rule => ({ ...text(40), need: (fields) => (isNamed(fields, path) ? "optional" : "forbidden") });
 /** A state of the United States or a province of Canada has two letters. */
 export const isNamed = (fields: Fields, path: string): boolean =>
@@ -31,16 +30,16 @@ export const NAMES = rules`firstName/lastName 80, email email 255`;
 export const CARD_NUMBER = digits(8, 20);
 const isLinked = (fields: Fields): boolean => /^(RECURRING|TOPUP)$/.test(textOf(fields, "storedCredential.type")) && !isInitial(fields);
 export const PAYMENT = rules`
-  ${REFERENCE}, card.cardNum ${typed(CARD_NUMBER)}, card.cvv!${isInitial} digits 3-4, card.paymentToken 80
-  card.cardExpiry: month ${typed(whole(1, 12))}, year ${typed(whole(1000, 9999))}
+  ${REFERENCE}, card.cardNum=${isTyped} ${CARD_NUMBER}, card.cvv!${isInitial} digits 3-4, card.paymentToken 80
+  card.cardExpiry: month=${isTyped} whole 1-12, year=${isTyped} whole 1000-9999
   profile: ${NAMES}
   billingDetails: street/street2 50, city/phone 40, zip 10, country country2, state ${stateOf("billingDetails")}
   customerIp ip, description 255
   storedCredential: type is ADHOC|RECURRING|TOPUP, occurrence is INITIAL|SUBSEQUENT, initialTransactionId!${isLinked} 36
 `;
-const RECURRING = forbiddenIf(oneOf("INITIAL", "RECURRING"), (fields) => fields.has("storedCredential.type"));
+const isLabelled = (fields: Fields): boolean => fields.has("storedCredential.type");
 export const AUTH = rules`
-  ${PAYMENT}, amount! ${AMOUNT}, settleWithAuth bool, keywords[*] 255, entryMode is MOTO|CARD_PRESENT, recurring ${RECURRING}
+  ${PAYMENT}, amount! ${AMOUNT}, settleWithAuth bool, keywords[*] 255, entryMode is MOTO|CARD_PRESENT, recurring~${isLabelled} is INITIAL|RECURRING
   merchantDescriptor: dynamicDescriptor 20, phone 13
   authentication.* any
 `;

@@ -1,4 +1,4 @@
-import { brandOf, codeLength, isExpired, issuer, json, passesLuhn, Refusal } from "../kit/index.ts";
+import { brandNames, codeLength, isExpired, issuer, json, passesLuhn, Refusal, table } from "../kit/index.ts";
 import type { Answer, Call, Transaction } from "../kit/index.ts";
 
 /** What payments and the vault have in common: the codes and their form, references, cards. */
@@ -34,10 +34,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   "7505": "The merchantCustomerId provided for this profile has already been used for another profile",
   "7508": "The card number failed the Luhn check.",
 };
-const STATUSES: ReadonlyMap<string, number> = new Map(
-  "1007 500, 3406 402, 3415 402, 3502 402, 5031 409, 5269 404, 5270 403, 5271 406, 5273 404, 5279 401, 5281 405, 7503 409, 7505 409"
-    .split(", ")
-    .map((pair) => [pair.slice(0, 4), Number(pair.slice(5))]),
+const STATUSES = table(
+  "1007 500, 3406 402, 3415 402, 3502 402, 5031 409, 5269 404, 5270 403, 5271 406, 5273 404, 5279 401, 5281 405, 7503 409, 7505 409",
 );
 
 export const INSUFFICIENT = "The card has been declined due to insufficient funds.";
@@ -50,28 +48,15 @@ export const ISSUER = issuer<No>(`
   lost_or_stolen 3016|The bank has requested that you retrieve the card; it may be lost or stolen.
 `);
 /** Amounts below 100 that decide: 1007 is the acquirer that did not answer, the others are the issuer's refusals. */
-export const BY_AMOUNT: ReadonlyMap<string, string> = new Map(
-  "4 3015, 5 3009, 6 1007, 11 3022, 12 3023, 13 3024, 20 1007, 23 4002, 24 3007, 25 4001, 77 3060, 96 1007"
-    .split(", ")
-    .map((pair) => [pair.slice(0, -5), pair.slice(-4)]),
-);
-export const TYPES: Readonly<Record<string, string>> = {
-  visa: "VI",
-  mastercard: "MC",
-  maestro: "MD",
-  amex: "AM",
-  discover: "DI",
-  jcb: "JC",
-  diners: "DC",
-};
+export const BY_AMOUNT = table("4 3015, 5 3009, 6 1007, 11 3022, 12 3023, 13 3024, 20 1007, 23 4002, 24 3007, 25 4001, 77 3060, 96 1007");
+export const typeOf = brandNames("visa VI, mastercard MC, maestro MD, amex AM, discover DI, jcb JC, diners DC", "SO");
 
-export type Kind = "auths" | "verifications" | "cards";
+export type Kind = "auths" | "verifications";
 export interface Details {
   kind: Kind;
   account: string;
   no: No | null;
   settlementId: string;
-  profileId: string;
   /** Members that never change. */
   members: Record<string, unknown>;
 }
@@ -81,7 +66,6 @@ export interface Profile {
   members: Record<string, unknown>;
 }
 export interface StoredCard {
-  id: string;
   profileId: string;
   paymentToken: string;
   number: string;
@@ -93,9 +77,8 @@ export interface State {
   /** Account and reference -> when it was used. */
   used: Map<string, number>;
   profiles: Map<string, Profile>;
-  cards: Map<string, StoredCard>;
 }
-export type PaysafeCall = Call<State, Details>;
+export type PaysafeCall = Call<State, Details, StoredCard>;
 export type Made = Transaction<Details>;
 
 /** The vendor's error form; the code also stands in a header. */
@@ -112,7 +95,7 @@ export function failed(
 }
 
 export function refusal(code: string, inside: object = {}, { words = WORDS[code] ?? "", beside = {}, isRecorded = true } = {}): Refusal {
-  return new Refusal(failed(STATUSES.get(code) ?? 400, code, words, { inside, beside }), code, { isRecorded });
+  return new Refusal(failed(Number(STATUSES.get(code) ?? 400), code, words, { inside, beside }), code, { isRecorded });
 }
 
 export const fieldError = (field: string, error: string): Refusal => refusal("5068", { fieldErrors: [{ field, error }] });
@@ -148,13 +131,13 @@ export function checkCard(call: PaysafeCall, path: "card." | "", luhn: string): 
 
 export function storedCard(call: PaysafeCall): StoredCard {
   const token = call.text("card.paymentToken");
-  const card = [...call.state.cards.values()].find(({ paymentToken }) => paymentToken === token);
+  const card = call.vault.find(({ paymentToken }) => paymentToken === token);
   if (card === undefined || ![call.param("account"), ""].includes(card.accountId)) throw refusal(token.startsWith("P") ? "5502" : "5501");
   return card;
 }
 
 export const shownCard = (call: PaysafeCall, number: string): object => ({
-  type: TYPES[brandOf(number)] ?? "SO",
+  type: typeOf(number),
   lastDigits: number.slice(-4),
   cardExpiry: { month: call.number("card.cardExpiry.month"), year: call.number("card.cardExpiry.year") },
 });

@@ -1,6 +1,6 @@
-import { brandOf, json } from "../kit/index.ts";
-import type { Answer } from "../kit/index.ts";
-import { ISSUER, checkCard, missing, newId, refusal, TYPES, WORDS } from "./shared.ts";
+import { json } from "../kit/index.ts";
+import type { Answer, Kept } from "../kit/index.ts";
+import { ISSUER, checkCard, missing, newId, refusal, typeOf, WORDS } from "./shared.ts";
 import type { PaysafeCall, Profile, StoredCard } from "./shared.ts";
 
 /** Profiles and their cards. */
@@ -22,41 +22,29 @@ export function createProfile(call: PaysafeCall): Answer {
 }
 
 const shownProfile = ({ id, merchantCustomerId, members }: Profile): object => ({ id, status: "ACTIVE", merchantCustomerId, ...members });
-const shownStored = ({ id, number, paymentToken, members }: StoredCard): object => {
+const shownStored = ({ id, number, paymentToken, members }: Kept<StoredCard>): object => {
   const { type, ...rest } = members;
   return { status: "ACTIVE", id, cardBin: number.slice(0, 6), ...rest, cardType: type, cardCategory: "CREDIT", paymentToken };
 };
 
-function store(call: PaysafeCall, profile: Profile, number: string, path: "card." | ""): StoredCard {
+function store(call: PaysafeCall, profile: Profile, number: string, path: "card." | ""): Kept<StoredCard> {
   // No issuer is asked: of the uniform cards those alone show that lose their connection.
   call.decide(ISSUER, number);
   const cardExpiry = { year: call.number(`${path}cardExpiry.year`), month: call.number(`${path}cardExpiry.month`) };
-  const shownMembers = { type: TYPES[brandOf(number)] ?? "SO", lastDigits: number.slice(-4), cardExpiry };
-  const isFirst = ![...call.state.cards.values()].some(({ profileId }) => profileId === profile.id);
-  const card: StoredCard = {
-    id: newId(call),
+  const shownMembers = { type: typeOf(number), lastDigits: number.slice(-4), cardExpiry };
+  const card = {
     profileId: profile.id,
     paymentToken: call.tools.id("C", 14),
     number,
     zip: call.text(`${path}billingAddress.zip`),
     accountId: call.text(`${path}accountId`),
-    members: { ...shownMembers, holderName: call.text(`${path}holderName`), defaultCardIndicator: isFirst },
+    members: { ...shownMembers, holderName: call.text(`${path}holderName`), defaultCardIndicator: cardsOf(call, profile).length === 0 },
   };
-  call.state.cards.set(card.id, card);
-  call.transactions.add({
-    id: card.id,
-    reference: profile.merchantCustomerId,
-    kind: "token",
-    isApproved: true,
-    card: number,
-    details: { kind: "cards", account: "", no: null, settlementId: "", profileId: profile.id, members: {} },
-  });
-  return card;
+  return call.vault.store(newId(call), card, profile.merchantCustomerId);
 }
 
 const profileOf = (call: PaysafeCall): Profile => call.state.profiles.get(call.param("id")) ?? missing();
-const cardsOf = ({ state }: PaysafeCall, { id }: Profile): StoredCard[] =>
-  [...state.cards.values()].filter(({ profileId }) => profileId === id);
+const cardsOf = ({ vault }: PaysafeCall, { id }: Profile): Kept<StoredCard>[] => vault.all(({ profileId }) => profileId === id);
 
 export function addCard(call: PaysafeCall): Answer {
   const profile = profileOf(call);
@@ -68,9 +56,8 @@ export function addCard(call: PaysafeCall): Answer {
 
 /** What the vault shows of a profile at this moment; its cards only where they are asked for. */
 function seen(call: PaysafeCall, profile: Profile | undefined, fields: string): Answer {
-  const visible = call.lookUp(profile?.merchantCustomerId ?? null, ({ details }) => details.profileId === profile?.id).map(({ id }) => id);
+  const cards = call.lookUpCards(profile?.merchantCustomerId ?? null, ({ profileId }) => profileId === profile?.id);
   if (profile === undefined) missing();
-  const cards = cardsOf(call, profile).filter(({ id }) => visible.includes(id));
   if (cards.length === 0 && cardsOf(call, profile).length > 0) missing();
   return json(200, { ...shownProfile(profile), ...(fields.includes("cards") && { cards: cards.map(shownStored) }) });
 }
@@ -88,11 +75,7 @@ export function remove(call: PaysafeCall): Answer {
   const [profile, wanted] = [profileOf(call), call.params["card"]];
   const cards = cardsOf(call, profile).filter(({ id }) => wanted === undefined || id === wanted);
   if (wanted !== undefined && cards.length === 0) missing();
-  for (const { id } of cards) {
-    const stored = call.transactions.get(id);
-    if (stored !== undefined) call.transactions.void(stored, ["verified"]);
-    call.state.cards.delete(id);
-  }
+  for (const { id } of cards) call.vault.remove(id);
   if (wanted === undefined) call.state.profiles.delete(profile.id);
   return { status: 200, body: "" };
 }

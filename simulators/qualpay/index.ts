@@ -1,6 +1,5 @@
-import { basic, brandOf, byState, CURRENCY_BY_NUMBER, decimal, decimalsOf, defineSimulator, forbiddenIf } from "../kit/index.ts";
-import { isAccepted, isCardNumber, isExpired, issuer, json, majorOf, matching, minorOf, Refusal, refuseWith, rule } from "../kit/index.ts";
-import { rules, table } from "../kit/index.ts";
+import { basicUser, brandOf, byState, CURRENCY_BY_NUMBER, decimal, decimalsOf, defineSimulator, forbiddenIf } from "../kit/index.ts";
+import { isCardNumber, isExpired, issuer, json, majorOf, minorOf, Refusal, refuseWith, rule, rules, table } from "../kit/index.ts";
 import type { Answer, Call, Card, Fields, Incoming, Rule, Rules, Transaction } from "../kit/index.ts";
 
 /**
@@ -26,15 +25,9 @@ const ISSUER = issuer<No>(`
 `);
 
 /** `endsAt`: null for a permanent one. */
-type Stored = Card & { id: string; endsAt: number | null };
-type State = { stored: Map<string, Stored> };
-interface Details {
-  pg_id: string;
-  request_type: string;
-  purchase_id: string;
-  rcode: string;
-}
-type QualpayCall = Call<State, Details>;
+type Stored = Card & { endsAt: number | null };
+type Details = { pg_id: string; request_type: string; purchase_id: string; rcode: string };
+type QualpayCall = Call<object, Details, Stored>;
 type Payment = Transaction<Details>;
 
 const jsonList: Rule = rule((value) => {
@@ -52,13 +45,12 @@ const never: Rule = rule(() => ["value", "is not allowed"]);
 const byNumber = (fields: Fields): boolean => fields.has("card_number");
 const hasAddress = (fields: Fields): boolean => fields.has("avs_address");
 const AMOUNT = decimal(2, 0.01, 9_999_999_999.99);
-const ZIP = matching(/^[A-Za-z0-9]{1,9}$/, "at most nine letters and digits");
 const MERCHANT = rules`
   merchant_id! whole 1-999999999999, developer_id 32, loc_id digits 1-4, profile_id digits 20, echo_fields/report_data ${jsonList}
 `;
 const CARD = rules`
   card_number digits 12-19 @108, exp_date!${byNumber} mmyy @107, cvv2 digits 3-4, cardholder_name 64, avs_address 20
-  avs_zip!${hasAddress} ${ZIP} @106
+  avs_zip!${hasAddress} [A-Za-z0-9] 1-9 @106
 `;
 const PAYER = rules`
   customer: customer_first_name/customer_last_name 32, customer_firm_name 64, customer_phone 16, customer_email email 64
@@ -81,15 +73,13 @@ const TOKENIZATION = rules`${MERCHANT}, ${CARD}, card_number! digits 12-19 @108,
 /** Where a card is stored or verified, a ZIP code has digits alone. */
 const NUMERIC = rules`avs_zip!${hasAddress} digits 1-9 @106`;
 const CHANGE = rules`${MERCHANT}, amt_tran! ${AMOUNT} @104`;
-const COUNT = matching(/^([1-9]\d?|100)$/, "1 to 100");
-const NUMBER = matching(/^\d{1,6}$/, "a number");
-const CRITERION = matching(/^[a-z_]+,[A-Z_]+,.*$/, "field,OPERATOR,value");
-const PAGE = rules`count ${COUNT}, page ${NUMBER}, order_on 64, order_by is asc|desc, filter ${CRITERION}`;
+const PAGE = rules`count countText 1-100, page digits 1-6, order_on 64, order_by is asc|desc, filter /[a-z_]+,[A-Z_]+,.*/`;
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<object, Details, Stored>({
   body: "json",
-  state: () => ({ stored: new Map() }),
   authenticate,
+  reference: "merch_ref_num",
+  recorded: ["moto_ecomm_ind", "purchase_id"],
   endpoints: {
     "POST /pg/sale": { rules: PAYMENT, run: pay },
     "POST /pg/auth": { rules: PAYMENT, run: pay },
@@ -122,14 +112,12 @@ function refusal(request: Incoming, status: number, rcode: string, words = ""): 
 }
 
 function authenticate(request: Incoming): string {
-  const { user = "", password = "" } = basic(request) ?? {};
-  if (password !== "" || !isAccepted(user, /^[A-Za-z0-9]{8,64}$/)) throw refusal(request, 401, "101");
+  const user = basicUser(request, { user: /^[A-Za-z0-9]{8,64}$/, password: /^$/ }) ?? refuseWith(refusal(request, 401, "101"));
   const isForbidden = (isReport(request) ? NO_REPORTS : NO_PAYMENTS).test(user);
-  if (isForbidden) throw new Refusal(json(403, { code: 403, message: "Not permitted" }), "403");
-  return user;
+  return isForbidden ? refuseWith(new Refusal(json(403, { code: 403, message: "Not permitted" }), "403")) : user;
 }
 
-const refused = (call: QualpayCall, rcode: string, words = "", status = 400): Refusal => refusal(call.request, status, rcode, words);
+const refusalOf = (call: QualpayCall, rcode: string, words = "", status = 400): Refusal => refusal(call.request, status, rcode, words);
 
 /** The card of the request, typed or kept. */
 function cardOf(call: QualpayCall): Card {
@@ -137,20 +125,19 @@ function cardOf(call: QualpayCall): Card {
   if (call.has("card_number")) {
     const [, month = "", year = ""] = /^(..)(..)$/.exec(call.text("exp_date")) ?? [];
     const number = call.text("card_number");
-    if (!isCardNumber(number) || brandOf(number) === "unknown") throw refused(call, "108");
+    if (!isCardNumber(number) || brandOf(number) === "unknown") throw refusalOf(call, "108");
     return { number, month, year };
   }
-  if (id === undefined) throw refused(call, "103");
+  if (id === undefined) throw refusalOf(call, "103");
   const { number, month, year, endsAt } = storedCard(call, id);
-  if (endsAt !== null) call.state.stored.delete(id);
+  if (endsAt !== null) call.vault.use(id);
   const given = call.text("exp_date");
   return given === "" ? { number, month, year } : { number, month: given.slice(0, 2), year: given.slice(2) };
 }
 
 function storedCard(call: QualpayCall, id: string): Stored {
-  const stored = call.state.stored.get(id);
-  if (stored === undefined || (stored.endsAt ?? Infinity) < call.tools.now()) throw refused(call, "103", "card_id");
-  return stored;
+  const stored = call.vault.get(id);
+  return stored && (stored.endsAt ?? Infinity) >= call.tools.now() ? stored : refuseWith(refusalOf(call, "103", "card_id"));
 }
 
 function decide(call: QualpayCall, { number, month, year }: Card): No | null {
@@ -159,13 +146,10 @@ function decide(call: QualpayCall, { number, month, year }: Card): No | null {
 }
 
 /** The same card has one permanent entry, whose expiry is brought up to date. */
-function keep(call: QualpayCall, card: Card): Stored {
+function keep(call: QualpayCall, card: Card): { id: string } {
   const isSingleUse = call.text("single_use") === "true";
-  const same = [...call.state.stored.values()].find((one) => one.number === card.number && one.endsAt === null);
-  const id = (isSingleUse ? undefined : same?.id) ?? call.tools.id("", 32);
-  const stored = { ...card, id, endsAt: isSingleUse ? call.tools.now() + SINGLE_USE_MS : null };
-  call.state.stored.set(id, stored);
-  return stored;
+  const same = isSingleUse ? undefined : call.vault.find((one) => one.number === card.number && one.endsAt === null);
+  return call.vault.keep(same?.id ?? call.tools.id("", 32), { ...card, endsAt: isSingleUse ? call.tools.now() + SINGLE_USE_MS : null });
 }
 
 const masked = (number: string): string => `${number.slice(0, 4)}xxxxxx${number.slice(-6)}`;
@@ -189,25 +173,16 @@ function pay(call: QualpayCall): Answer {
   const isSale = call.request.path === "/pg/sale";
   const currency = CURRENCY_BY_NUMBER.get((call.maybe("tran_currency") ?? "840").padStart(3, "0")) ?? "USD";
   const amountMinor = minorOf(call.text("amt_tran"), currency);
-  if (Math.abs(amountMinor - call.number("amt_tran") * 10 ** decimalsOf(currency)) > 1e-6) throw refused(call, "104");
+  if (Math.abs(amountMinor - call.number("amt_tran") * 10 ** decimalsOf(currency)) > 1e-6) throw refusalOf(call, "104");
   const card = cardOf(call);
   const twin = call.has("duplicate_seconds") ? twinOf(call, card.number) : undefined;
   if (twin !== undefined) return json(402, { rcode: "094", rmsg: "Duplicate transaction", pg_id: call.tools.id("", 32) });
   const no = decide(call, card);
   const kept = no === null && call.text("tokenize") === "true" ? keep(call, card) : undefined;
-  const details = { pg_id: call.tools.id("", 32), request_type: isSale ? "sale" : "auth", purchase_id: call.text("purchase_id") };
-  call.transactions.add({
-    id: details.pg_id,
-    reference: call.maybe("merch_ref_num") ?? null,
-    kind: isSale ? "charge" : "authorization",
-    isApproved: no === null,
-    amountMinor,
-    currency,
-    card: card.number,
-    details: { ...details, rcode: no?.[0] ?? "000" },
-    ledger: { moto_ecomm_ind: call.maybe("moto_ecomm_ind") ?? "7", purchase_id: details.purchase_id },
-  });
-  return said(call, details.pg_id, no, "Approved", { card_id: kept?.id });
+  const pg_id = call.tools.id("", 32);
+  const details = { pg_id, request_type: isSale ? "sale" : "auth", purchase_id: call.text("purchase_id"), rcode: no?.[0] ?? "000" };
+  call.take({ id: pg_id, kind: isSale ? "charge" : "authorization", no, amountMinor, currency, card: card.number, details });
+  return said(call, pg_id, no, "Approved", { card_id: kept?.id });
 }
 
 function said(call: QualpayCall, pg_id: string, no: No | null, words: string, more: object): Answer {
@@ -237,28 +212,29 @@ function tokenize(call: QualpayCall): Answer {
   return json(200, { rcode: "000", rmsg: "Token request complete", pg_id, card_id: id, card_number: masked(card.number) });
 }
 
-function addToken(
-  call: QualpayCall,
-  { id, card, isApproved, ...details }: { id: string; card: string; isApproved: boolean } & Omit<Details, "purchase_id">,
-): void {
-  const reference = call.maybe("merch_ref_num") ?? null;
+type Listed = { id: string; card: string; isApproved: boolean } & Omit<Details, "purchase_id">;
+
+/** Reports list what was verified and stored as well. */
+function addToken(call: QualpayCall, { id, card, isApproved, ...details }: Listed): void {
+  const reference = call.maybe("merch_ref_num");
   call.transactions.add({ id, reference, kind: "token", isApproved, card, details: { ...details, purchase_id: "" } });
 }
 
 function expireToken(call: QualpayCall): Answer {
-  const { id } = storedCard(call, call.text("card_id"));
-  call.state.stored.delete(id);
+  const id = call.text("card_id");
+  storedCard(call, id);
+  call.vault.use(id);
   call.transactions.forget(id);
   return json(200, { rcode: "000", rmsg: "Token expired", pg_id: call.tools.id("", 32), card_id: id });
 }
 
 /** Capture, void and refund: the rcode of failure, the words of success. */
 function follow(call: QualpayCall, kind: "capture" | "void" | "refund", [rcode, words]: readonly [string, string]): Answer {
-  const one = call.transactions.get(call.param("pg_id")) ?? refuseWith(refused(call, "102"));
+  const one = call.transactions.get(call.param("pg_id")) ?? refuseWith(refusalOf(call, "102"));
   const id = kind === "refund" ? call.tools.id("", 32) : one.id;
   const against = call.transactions.change(kind, one, { id, amountMinor: call.minor("amt_tran", one.currency) });
-  if (against === "amount" && kind === "refund") throw refused(call, "104");
-  if (against !== null) throw refused(call, rcode, "", 409);
+  if (against === "amount" && kind === "refund") throw refusalOf(call, "104");
+  if (against !== null) throw refusalOf(call, rcode, "", 409);
   return json(200, { rcode: "000", rmsg: words, pg_id: id });
 }
 
@@ -292,7 +268,7 @@ function report(call: QualpayCall): Answer {
 }
 
 function byId(call: QualpayCall): Answer {
-  const [one] = call.lookUp(null, ({ details }) => details.pg_id === call.params["pg_id"]);
-  if (one === undefined) throw refusal(call.request, 404, "102").unrecorded();
-  return json(200, { code: 0, message: "Success", data: row(one) });
+  const [one] = call.lookUp(null, ({ details }) => details.pg_id === call.param("pg_id"));
+  const data = row(one ?? refuseWith(refusal(call.request, 404, "102").unrecorded()));
+  return json(200, { code: 0, message: "Success", data });
 }

@@ -1,6 +1,6 @@
-import { amountText, basic, bearer, brandOf, byState, defineSimulator, header, isAccepted, isoSeconds, issuer } from "../kit/index.ts";
-import { json, majorOf, mask, minorOf, oneOf, Refusal, refuseWith, rules, table } from "../kit/index.ts";
-import type { Answer, Call, Transaction } from "../kit/index.ts";
+import { amountText, basicUser, bearer, brandNames, byState, defineSimulator, header, isAccepted, isoSeconds } from "../kit/index.ts";
+import { issuer, json, majorOf, mask, minorOf, oneOf, refused, refuseWith, rules } from "../kit/index.ts";
+import type { Answer, Call, Kept, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * QuickBooks Payments: charges and stored cards in JSON under OAuth 2.0 tokens, with the token endpoint of Intuit's other host
@@ -22,16 +22,11 @@ interface Card {
   address: Record<string, string>;
 }
 
-interface Details {
-  card: Card;
-  code: string;
-  requestId: string;
-  isEcommerce: boolean;
-}
+type Details = { card: Card; code: string; isEcommerce: boolean };
 
-type Stored = Card & { id: string; customerId: string };
-type State = { cards: Map<string, Stored> };
-type QuickbooksCall = Call<State, Details>;
+/** Cards by their customer's id, which is their reference. */
+type QuickbooksCall = Call<object, Details, Card>;
+type Stored = Kept<Card>;
 type Charge = Transaction<Details>;
 
 /** A code of the vendor's, with words, by the card or by its holder's name; `DECLINED` is a charge of that status. */
@@ -65,14 +60,13 @@ const CHARGE = rules`
 const TOKEN = rules`card: ${CARD}`;
 const GRANT = rules`grant_type! is refresh_token, refresh_token! 512`;
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<object, Details, Card>({
   body: "json",
-  state: () => ({ cards: new Map() }),
   authenticate(request) {
     const account = request.tokens.accountOf(bearer(request), request.tools.now());
     if (account !== null) return account;
     const flat = { code: "AuthenticationFailed", type: "INPUT", message: null, detail: null, moreInfo: null };
-    throw new Refusal(json(401, flat, { "www-authenticate": 'Bearer realm="Intuit", error="invalid_token"' }), flat.code);
+    throw refused(flat.code, 401, flat, { "www-authenticate": 'Bearer realm="Intuit", error="invalid_token"' });
   },
   idempotency: {
     keyOf(request) {
@@ -83,18 +77,14 @@ export const simulator = defineSimulator<State, Details>({
     },
     mismatch: () => refusal("PMT-4000", "invalid_request", "Request-Id was used for another request.", "Request-Id"),
   },
-  finish: (answer, { tools }) => ({ ...answer, headers: { ...answer.headers, intuit_tid: tools.id("1-", 30) } }),
+  responseHeaders: ({ tools }) => ({ intuit_tid: tools.id("1-", 30) }),
+  recorded: ["context.isEcommerce", "cardOnFile"],
   endpoints: {
     "POST /oauth2/v1/tokens/bearer": {
       body: "form",
       isIdempotent: false,
       rules: GRANT,
-      authenticate(request) {
-        const client = basic(request);
-        if (client && client.user !== "" && client.password !== "" && isAccepted(client.user) && isAccepted(client.password))
-          return client.user;
-        throw new Refusal(json(401, { error: "invalid_client" }), "invalid_client");
-      },
+      authenticate: (request) => basicUser(request) ?? refuseWith(refused("invalid_client", 401, { error: "invalid_client" })),
       run: refresh,
     },
     "POST /quickbooks/v4/payments/charges": { rules: CHARGE, run: charge },
@@ -107,8 +97,11 @@ export const simulator = defineSimulator<State, Details>({
     "POST /quickbooks/v4/payments/txn-requests/:requestId/void": { rules: CONTEXT, run: voidRequest },
     "POST /quickbooks/v4/payments/tokens": { rules: TOKEN, authenticate: () => "anybody", run: newToken },
     "POST /quickbooks/v4/customers/:customerId/cards": { rules: CARD, run: (call) => store(call, cardIn(call, "")) },
-    "POST /quickbooks/v4/customers/:customerId/cards/createFromToken": { rules: rules`value! 64`, run: storeToken },
-    "GET /quickbooks/v4/customers/:customerId/cards": { run: (call) => json(200, cardsOf(call).map(shownCard)) },
+    "POST /quickbooks/v4/customers/:customerId/cards/createFromToken": {
+      rules: rules`value! 64`,
+      run: (call) => store(call, usedToken(call, call.text("value"), "value")),
+    },
+    "GET /quickbooks/v4/customers/:customerId/cards": { run: (call) => json(200, call.vault.all(isOf(call)).map(shownCard)) },
     "GET /quickbooks/v4/customers/:customerId/cards/:id": { run: (call) => json(200, shownCard(storedIn(call))) },
     "DELETE /quickbooks/v4/customers/:customerId/cards/:id": { run: remove },
   },
@@ -117,14 +110,14 @@ export const simulator = defineSimulator<State, Details>({
     path: (_request, isKnown) => refusal("PMT-4002", "invalid_request", "No such resource.", undefined, isKnown ? 405 : 404),
     field: ({ field, kind }, { path }) =>
       path === "/oauth2/v1/tokens/bearer"
-        ? new Refusal(json(400, { error: field === "grant_type" ? "unsupported_grant_type" : "invalid_request" }), field)
+        ? refused(field, 400, { error: field === "grant_type" ? "unsupported_grant_type" : "invalid_request" })
         : refusal("PMT-4000", "invalid_request", `${field} is ${kind === "missing" ? "required" : "invalid"}.`, field),
   },
 });
 
 function refusal(code: string, type: string, message: string, detail?: string, status = 400): Refusal {
   const infoLink = `https://developer.intuit.com/v2/docs?redirectID=PayErrors#${code}`;
-  return new Refusal(json(status, { errors: [{ code, type, message, ...(detail && { detail }), infoLink }] }), code);
+  return refused(code, status, { errors: [{ code, type, message, ...(detail && { detail }), infoLink }] });
 }
 
 function refuse(message: string, detail: string): never {
@@ -137,7 +130,7 @@ function refresh(call: QuickbooksCall): Answer {
   const given = call.text("refresh_token");
   const [access_token, refresh_token] = [tools.id("eyJ", 60), tools.id("RT1-", 40)];
   const isGood = isAccepted(given) && request.tokens.rotate(given, refresh_token, REFRESH_GRACE_MS, tools.now());
-  if (!isGood) throw new Refusal(json(400, { error: "invalid_grant", error_description: "Token invalid" }), "invalid_grant");
+  if (!isGood) throw refused("invalid_grant", 400, { error: "invalid_grant", error_description: "Token invalid" });
   request.tokens.issue(access_token, call.accountName, ACCESS_SECONDS, tools.now());
   const times = { expires_in: ACCESS_SECONDS, refresh_token, x_refresh_token_expires_in: REFRESH_SECONDS };
   return json(200, { token_type: "bearer", access_token, ...times });
@@ -159,7 +152,7 @@ function chosen(call: QuickbooksCall): Card {
   if ([hasCard, cardOnFile !== undefined, token !== undefined].filter(Boolean).length !== 1)
     refuse("Exactly one of card, cardOnFile and token is needed.", "card");
   if (hasCard) return cardIn(call, "card.");
-  if (cardOnFile !== undefined) return call.state.cards.get(cardOnFile) ?? refuse("cardOnFile is invalid.", "cardOnFile");
+  if (cardOnFile !== undefined) return call.vault.get(cardOnFile) ?? refuse("cardOnFile is invalid.", "cardOnFile");
   return usedToken(call, token ?? "", "token");
 }
 
@@ -184,26 +177,13 @@ function charge(call: QuickbooksCall): Answer {
   if (amountMinor <= 0) refuse("amount is invalid.", "amount");
   const card = chosen(call);
   const no = byHolder(card.name) ?? call.decide(ISSUER, card.number);
-  const isCharge = call.text("capture") !== "false";
   const id = tools.id("E", 11).toUpperCase();
   // A fault of the system and a wrong field leave no charge behind.
   if (no?.[0] === "PMT-6000" || no?.[0] === "PMT-4000") throw refusal(...no);
-  const transaction = call.transactions.add({
-    id,
-    reference: header(call.request, "request-id"),
-    kind: isCharge ? "charge" : "authorization",
-    isApproved: no === null,
-    amountMinor,
-    currency: "USD",
-    card: card.number,
-    details: {
-      card,
-      code: no === null ? tools.digits(6) : "",
-      requestId: header(call.request, "request-id"),
-      isEcommerce: call.text("context.isEcommerce") === "true",
-    },
-    ledger: { is_ecommerce: call.text("context.isEcommerce") === "true", card_on_file: call.maybe("cardOnFile") ?? null },
-  });
+  const details = { card, code: no === null ? tools.digits(6) : "", isEcommerce: call.text("context.isEcommerce") === "true" };
+  const reference = header(call.request, "request-id");
+  const kind = call.text("capture") === "false" ? "authorization" : "charge";
+  const transaction = call.take({ id, reference, kind, no, amountMinor, currency: "USD", card: card.number, details });
   const hasCode = call.has("card.cvc");
   return no === null || no[0] === "DECLINED" ? json(201, shown(transaction, hasCode)) : refusal(...no).answer;
 }
@@ -220,7 +200,7 @@ function shown({ id, state, at, amountMinor, capturedMinor, details }: Charge, h
     status: STATUSES[state],
     amount: majorOf(capturedMinor || amountMinor, "USD"),
     currency: "USD",
-    card: { number: masked(number), ...rest, cardType: TYPES.get(brandOf(number)) ?? "Visa", ...(hasCode && { cvc: "xxx" }) },
+    card: { number: mask(number, "x"), ...rest, cardType: typeOf(number), ...(hasCode && { cvc: "xxx" }) },
     capture: state !== "authorized",
     avsStreet: card.address["streetAddress"] === undefined ? "NotAvailable" : "Pass",
     avsZip: card.address["postalCode"] === undefined ? "NotAvailable" : "Pass",
@@ -231,8 +211,7 @@ function shown({ id, state, at, amountMinor, capturedMinor, details }: Charge, h
   };
 }
 
-const TYPES = table("visa Visa, mastercard MC, amex AMEX, discover DISC, diners DINERS, jcb JCB");
-const masked = (number: string): string => number.slice(-4).padStart(number.length, "x");
+const typeOf = brandNames("visa Visa, mastercard MC, amex AMEX, discover DISC, diners DINERS, jcb JCB", "Visa");
 const notFound = (): Refusal => refusal("PMT-10305", "invalid_request", "No records found.", undefined, 404).unrecorded();
 
 const known = (call: QuickbooksCall): Charge => call.transactions.get(call.param("id")) ?? refuseWith(notFound());
@@ -266,53 +245,38 @@ function reverse(call: QuickbooksCall, charge: Charge, amountMinor: number): Ans
 
 /** By the Request-Id of the charge, before settlement. */
 function voidRequest(call: QuickbooksCall): Answer {
-  const isMeant = ({ details }: Charge) => details.requestId === call.param("requestId");
-  const charge = call.transactions.find(isMeant) ?? refuseWith(notFound());
+  const charge = call.transactions.find(({ reference }) => reference === call.param("requestId")) ?? refuseWith(notFound());
   if (!call.transactions.void(charge)) refuse("The transaction cannot be voided.", "request");
   const id = call.tools.id("V", 11).toUpperCase();
   return json(201, { id, status: "ISSUED", type: "VOID", amount: majorOf(charge.amountMinor, "USD") });
 }
 
-const cardsOf = ({ state, params }: QuickbooksCall): Stored[] =>
-  [...state.cards.values()].filter(({ customerId }) => customerId === params["customerId"]);
+const isOf =
+  ({ params }: QuickbooksCall) =>
+  ({ reference }: Stored): boolean =>
+    reference === params["customerId"];
 
 function store(call: QuickbooksCall, card: Card): Answer {
-  const { tools, state } = call;
   const no = byHolder(card.name) ?? call.decide(ISSUER, card.number);
-  const customerId = call.param("customerId");
-  if (cardsOf(call).some(({ number }) => number === card.number)) refuse("The card is stored already.", "number");
-  const stored = { ...card, id: tools.digits(13), customerId };
-  tools.record({
-    kind: "token",
-    id: no === null ? stored.id : null,
-    reference: customerId,
-    outcome: no === null ? "approved" : "declined",
-    card: mask(card.number),
-  });
-  if (no !== null)
-    return refusal(...(no[0] === "DECLINED" ? (["PMT-5000", "transaction_declined", "The card was declined."] as const) : no)).answer;
-  state.cards.set(stored.id, stored);
-  return json(201, shownCard(stored));
+  const [reference, isHis] = [call.param("customerId"), isOf(call)];
+  if (call.vault.find((one) => isHis(one) && one.number === card.number)) refuse("The card is stored already.", "number");
+  if (no === null) return json(201, shownCard(call.vault.store(call.tools.digits(13), card, reference)));
+  call.tools.record({ kind: "token", id: null, reference, outcome: "declined", card: mask(card.number) });
+  return refusal(...(no[0] === "DECLINED" ? (["PMT-5000", "transaction_declined", "The card was declined."] as const) : no)).answer;
 }
 
-function storeToken(call: QuickbooksCall): Answer {
-  return store(call, usedToken(call, call.text("value"), "value"));
-}
-
-function shownCard({ id, number, customerId, ...card }: Stored): object {
-  const cardType = TYPES.get(brandOf(number))?.toUpperCase() ?? "VISA";
+function shownCard({ id, number, reference: entityId, at: _at, ...card }: Stored): object {
   const flags = { default: false, isBusiness: false, isLevel3Eligible: false };
-  const entity = { entityVersion: "1", entityId: customerId, entityType: "USER", status: "ACTIVE" };
-  return { id, number: masked(number), ...card, ...entity, ...flags, cardType };
+  const entity = { entityVersion: "1", entityId, entityType: "USER", status: "ACTIVE" };
+  return { id, number: mask(number, "x"), ...card, ...entity, ...flags, cardType: typeOf(number).toUpperCase() };
 }
 
 function storedIn(call: QuickbooksCall): Stored {
-  return cardsOf(call).find(({ id }) => id === call.param("id")) ?? refuseWith(notFound());
+  const isHis = isOf(call);
+  return call.vault.find((one) => isHis(one) && one.id === call.param("id")) ?? refuseWith(notFound());
 }
 
 function remove(call: QuickbooksCall): Answer {
-  const { id, customerId } = storedIn(call);
-  call.state.cards.delete(id);
-  call.recordRemoved(id, customerId);
+  call.vault.remove(storedIn(call).id);
   return { status: 204, body: "" };
 }

@@ -1,6 +1,6 @@
-import { basic, brandOf, defineSimulator, header, isAccepted, issuer, json, matching, pageBetween, Refusal, rules } from "../kit/index.ts";
-import { table, unixSeconds } from "../kit/index.ts";
-import type { Answer, Call, Fields, Transaction } from "../kit/index.ts";
+import { basicUser, brandNames, defineSimulator, header, issuer, json, matching, pageBetween, refused, refuseWith } from "../kit/index.ts";
+import { rules, table, unixSeconds } from "../kit/index.ts";
+import type { Answer, Call, Fields, Kept, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * Shift4's API of dev.shift4.com: JSON under HTTP Basic, a decline is status 402 with the id of the failed charge. Storing a card
@@ -33,19 +33,17 @@ const ISSUER = issuer<No>(`
   4916018475814056 card_declined|05
 `);
 /** Cards that are refused for their form wherever they are sent, before any issuer is asked. */
-const MISSHAPEN: ReadonlyMap<string, CardError> = new Map([
-  ["4024007102349866", "invalid_number"],
-  ["4024007189368227", "invalid_cvc"],
-  ["4532873294814636", "invalid_expiry_month"],
-  ["4532582477951947", "invalid_expiry_year"],
-  ["4916487051294548", "expired_card"],
-]);
-const BRANDS = table(
+const MISSHAPEN = table(`
+  4024007102349866 invalid_number, 4024007189368227 invalid_cvc, 4532873294814636 invalid_expiry_month
+  4532582477951947 invalid_expiry_year, 4916487051294548 expired_card
+`);
+const brandIn = brandNames(
   "visa Visa, mastercard MasterCard, maestro Maestro, amex American Express, discover Discover, jcb JCB, diners Diners Club",
+  "Unknown",
 );
 
+/** A stored one has its customer's id. */
 interface Card {
-  id: string;
   customerId: string | null;
   number: string;
   expMonth: string;
@@ -62,34 +60,27 @@ interface Customer {
   metadata: Record<string, string>;
 }
 
-type State = { customers: Map<string, Customer>; cards: Map<string, Card> };
+type State = { customers: Map<string, Customer> };
 /** Members of a charge that never change, and what was sent back of it. */
-type Details = { no: No | null; isCharge: boolean; members: Record<string, unknown>; refunds: object[] };
+type Details = { no: No | null; members: Record<string, unknown>; refunds: object[] };
 
-type Shift4Call = Call<State, Details>;
+type Shift4Call = Call<State, Details, Card>;
 type Charge = Transaction<Details>;
 
 const isTyped = (fields: Fields): boolean => [...fields.keys()].some((name) => name.startsWith("card."));
-const NUMBER = matching(/^[0-9]{12,19}$/, "valid");
-const MONTH = matching(/^(0?[1-9]|1[0-2])$/, "valid");
-const YEAR = matching(/^20[0-9]{2}$/, "valid");
-const CVC = matching(/^[0-9]{3,4}$/, "valid");
-const CARD_ID = matching(/^(card|tok)_[A-Za-z0-9]+$/, "a card, or the id of a card or token");
-const ACCOUNT_ID = matching(/^ma_[A-Za-z0-9]+$/, "a merchant account's id");
-const LIMIT = matching(/^([1-9]\d?|100)$/, "1 to 100");
 const TIME = matching(/^\d{1,12}$/, "Unix seconds");
 const CARD_OPTIONS = rules`
-  cvc ${CVC} @invalid_cvc, cardholderName/addressLine1/addressLine2/addressCity/addressState/addressZip 255, addressCountry country2
+  cvc digits 3-4 @invalid_cvc, cardholderName/addressLine1/addressLine2/addressCity/addressState/addressZip 255, addressCountry country2
   fraudCheckData.* 255
 `;
 const STORED_CARD = rules`
-  number! ${NUMBER} @invalid_number, expMonth! ${MONTH} @invalid_expiry_month, expYear! ${YEAR} @invalid_expiry_year, ${CARD_OPTIONS}
+  number! digits 12-19 @invalid_number, expMonth! /0?[1-9]|1[0-2]/ @invalid_expiry_month, expYear! year4 @invalid_expiry_year, ${CARD_OPTIONS}
 `;
 /** A card below `card`, or the id of one. */
 const CARD = rules`
-  card ${CARD_ID}
-  card: number!${isTyped} ${NUMBER} @invalid_number, expMonth!${isTyped} ${MONTH} @invalid_expiry_month
-  card: expYear!${isTyped} ${YEAR} @invalid_expiry_year, ${CARD_OPTIONS}
+  card /(card|tok)_[A-Za-z0-9]+/
+  card: number!${isTyped} digits 12-19 @invalid_number, expMonth!${isTyped} /0?[1-9]|1[0-2]/ @invalid_expiry_month
+  card: expYear!${isTyped} year4 @invalid_expiry_year, ${CARD_OPTIONS}
 `;
 const ADDRESS = rules`
   name/vat/phone 255, email email
@@ -100,29 +91,28 @@ const CHARGE = rules`
   type is customer_initiated|first_recurring|subsequent_recurring|merchant_initiated
   billing: ${ADDRESS}
   shipping: ${ADDRESS}
-  threeDSecure.* any, merchantAccountId ${ACCOUNT_ID}
+  threeDSecure.* any, merchantAccountId /ma_[A-Za-z0-9]+/
 `;
 const LIST = rules`
-  limit ${LIMIT}, startingAfterId/endingBeforeId/customerId 64, created[gt]/created[gte]/created[lt]/created[lte] ${TIME}
+  limit countText 1-100, startingAfterId/endingBeforeId/customerId 64, created[gt]/created[gte]/created[lt]/created[lte] ${TIME}
 `;
-const AMOUNT = rules`amount whole 1-${String(LARGEST)}`;
+const AMOUNT = rules`amount whole 1-${LARGEST}`;
 const REFUND = rules`${AMOUNT}, reason is fraudulent|duplicate|requested_by_customer`;
 const NEW_CUSTOMER = rules`email! email, description 255, ${CARD}, metadata.* 0-1000`;
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<State, Details, Card>({
   body: "json",
-  state: () => ({ customers: new Map(), cards: new Map() }),
-  authenticate(request) {
-    const { user = "", password = "" } = basic(request) ?? {};
-    if (password !== "" || !isAccepted(user, /^(sk|pr)_test_[A-Za-z0-9_]+$/)) throw refusal("Provided API key is invalid", 401);
-    return user;
-  },
+  state: () => ({ customers: new Map() }),
+  authenticate: (request) =>
+    basicUser(request, { user: /^(sk|pr)_test_[A-Za-z0-9_]+$/, password: /^$/ }) ?? refuseWith(refusal("Provided API key is invalid", 401)),
   idempotency: {
     keyOf: (request) => (request.method === "POST" ? header(request, "idempotency-key") : ""),
     mismatch: () => refusal("Idempotent key used for request with different parameters."),
     running: () => refusal("A request with this idempotent key is being processed.", 409),
     keepsRefusals: true,
   },
+  reference: "metadata.sessionId",
+  recorded: ["type", "merchantAccountId"],
   endpoints: {
     "POST /charges": { rules: CHARGE, run: charge },
     "GET /charges": { rules: LIST, run: list },
@@ -147,13 +137,10 @@ export const simulator = defineSimulator<State, Details>({
 });
 
 /** Validation, credentials and objects that are not there. */
-function refusal(message: string, status = 400, code?: string): Refusal {
-  return new Refusal(json(status, { error: { type: "invalid_request", ...(code && { code }), message } }), code ?? "invalid_request");
-}
+const refusal = (message: string, status = 400, code?: string): Refusal =>
+  refused(code ?? "invalid_request", status, { error: { type: "invalid_request", ...(code && { code }), message } });
 
-function cardError(code: CardError): Refusal {
-  return new Refusal(json(402, { error: { type: "card_error", code, message: MESSAGES[code] } }), code);
-}
+const cardError = (code: CardError): Refusal => refused(code, 402, { error: { type: "card_error", code, message: MESSAGES[code] } });
 
 function missing(name: string, id: string): never {
   throw refusal(`${name} '${id}' does not exist`, 404).unrecorded();
@@ -162,12 +149,12 @@ function missing(name: string, id: string): never {
 /** The card as typed below `path`, with what its form alone can have against it. */
 function cardIn(call: Shift4Call, path: "card." | ""): Card {
   const misshapen = MISSHAPEN.get(call.text(`${path}number`));
-  if (misshapen !== undefined) throw cardError(misshapen);
+  if (misshapen !== undefined) throw cardError(misshapen as CardError);
   const places = { number: `${path}number`, month: `${path}expMonth`, year: `${path}expYear`, code: `${path}cvc` };
   const errors = { number: "invalid_number", expiry: "expired_card", code: "invalid_cvc" } as const;
   const { number, month, year: expYear } = call.card(places, (fault) => cardError(errors[fault]));
   const cardholderName = call.maybe(`${path}cardholderName`);
-  return { id: call.tools.id("card_"), customerId: null, number, expMonth: String(Number(month)), expYear, cardholderName };
+  return { customerId: null, number, expMonth: String(Number(month)), expYear, cardholderName };
 }
 
 function storeCard(call: Shift4Call): Answer {
@@ -177,31 +164,22 @@ function storeCard(call: Shift4Call): Answer {
 
 const customerOf = ({ state }: Shift4Call, id: string): Customer => state.customers.get(id) ?? missing("Customer", id);
 
-const shownCard = ({ number, ...card }: Card): object => ({
+const shownCard = ({ number, at: _at, reference: _reference, ...card }: Kept<Card>): object => ({
   ...card,
   objectType: "card",
   first6: number.slice(0, 6),
   last4: number.slice(-4),
-  brand: BRANDS.get(brandOf(number)) ?? "Unknown",
+  brand: brandIn(number),
   type: "Credit Card",
   customerId: card.customerId ?? undefined,
 });
 
 /** Keeps a card with its customer; the issuer is not asked. */
-function store(call: Shift4Call, card: Card, customer: Customer): Card {
+function store(call: Shift4Call, card: Card, customer: Customer): Kept<Card> {
   call.decide(ISSUER, card.number);
-  const stored = { ...card, customerId: customer.id };
-  call.state.cards.set(card.id, stored);
-  customer.defaultCardId ??= card.id;
-  call.transactions.add({
-    id: card.id,
-    reference: call.maybe("metadata.sessionId") ?? customer.metadata["sessionId"] ?? null,
-    kind: "token",
-    isApproved: true,
-    card: card.number,
-    details: { no: null, isCharge: false, members: {}, refunds: [] },
-    ledger: { customer: customer.id },
-  });
+  const reference = call.maybe("metadata.sessionId") ?? customer.metadata["sessionId"];
+  const stored = call.vault.store(call.tools.id("card_"), { ...card, customerId: customer.id }, reference);
+  customer.defaultCardId ??= stored.id;
   return stored;
 }
 
@@ -222,18 +200,15 @@ function createCustomer(call: Shift4Call): Answer {
   return json(200, shownCustomer(call, customer));
 }
 
-function shownCustomer({ state }: Shift4Call, { defaultCardId, ...customer }: Customer): object {
-  const cards = [...state.cards.values()].filter(({ customerId }) => customerId === customer.id).map(shownCard);
+function shownCustomer({ vault }: Shift4Call, { defaultCardId, ...customer }: Customer): object {
+  const cards = vault.all(({ customerId }) => customerId === customer.id).map(shownCard);
   return { ...customer, objectType: "customer", ...(defaultCardId !== null && { defaultCardId }), cards };
 }
 
 function deleteCustomer(call: Shift4Call): Answer {
   const { id } = customerOf(call, call.param("id"));
   call.state.customers.delete(id);
-  for (const card of [...call.state.cards.values()].filter(({ customerId }) => customerId === id)) {
-    call.state.cards.delete(card.id);
-    call.transactions.forget(card.id);
-  }
+  for (const card of call.vault.all(({ customerId }) => customerId === id)) call.vault.remove(card.id);
   return json(200, { id, deleted: true });
 }
 
@@ -250,7 +225,7 @@ function cardToCharge(call: Shift4Call): { card: Card; keepFor: Customer | null 
   const id = call.maybe("card") ?? customer?.defaultCardId ?? undefined;
   if (id === undefined) throw refusal("card or customerId is required");
   if (customer === null || id.startsWith("tok_")) expiredToken(id);
-  const card = call.state.cards.get(id);
+  const card = call.vault.get(id);
   return { card: card?.customerId === customer.id ? card : missing("Card", id), keepFor: null };
 }
 
@@ -260,13 +235,14 @@ function avsOf(call: Shift4Call): string {
 }
 
 function charge(call: Shift4Call): Answer {
-  const { tools, transactions } = call;
+  const { tools } = call;
   const [amountMinor, unit, isHeld] = [call.number("amount"), call.text("currency"), call.text("captured") === "false"];
   if (amountMinor > LARGEST) throw refusal("amount is too high", 400, "amount_too_high");
   if (amountMinor === 0 && !isHeld) throw refusal("amount is too low", 400, "amount_too_low");
   const { card, keepFor } = cardToCharge(call);
   const no = call.decide(ISSUER, card.number);
-  const kept = keepFor !== null && no === null ? store(call, card, keepFor) : card;
+  const typed = { id: tools.id("card_"), at: 0, reference: null, ...card };
+  const kept = keepFor !== null && no === null ? store(call, card, keepFor) : typed;
   const id = tools.id("char_");
   const members = {
     ...call.given("customerId", "description", "type"),
@@ -277,17 +253,8 @@ function charge(call: Shift4Call): Answer {
     clientObjectId: tools.id("client_char_"),
     merchantAccountId: call.maybe("merchantAccountId") ?? "ma_2kqjYZmhRXgMRPqxuKnGPmEj",
   };
-  const made = transactions.add({
-    id,
-    reference: call.maybe("metadata.sessionId") ?? null,
-    kind: isHeld ? "authorization" : "charge",
-    isApproved: no === null,
-    amountMinor,
-    currency: unit,
-    card: card.number,
-    details: { no, isCharge: true, members, refunds: [] },
-    ledger: { type: call.maybe("type") ?? "customer_initiated", merchantAccountId: call.maybe("merchantAccountId") ?? null },
-  });
+  const kind = isHeld ? "authorization" : "charge";
+  const made = call.take({ id, kind, no, amountMinor, currency: unit, card: card.number, details: { no, members, refunds: [] } });
   if (no === null) return json(200, shown(made));
   const [code, issuerDeclineCode] = no;
   return json(402, { error: { type: "card_error", code, message: MESSAGES[code], chargeId: id, issuerDeclineCode } });
@@ -315,24 +282,19 @@ function shown({ id, at, state, amountMinor, capturedMinor, refundedMinor, curre
 }
 
 function readCharge(call: Shift4Call): Answer {
-  const id = call.param("id");
-  const [found] = call.lookUp(call.transactions.get(id)?.reference ?? null, (one) => one.id === id && one.details.isCharge);
-  return json(200, shown(found ?? missing("Charge", id)));
+  return json(200, shown(call.lookUpById(call.param("id")) ?? missing("Charge", call.param("id"))));
 }
 
 function list(call: Shift4Call): Answer {
   const customerId = call.maybe("customerId");
-  const isMeant = ({ at, details: { isCharge, members } }: Charge): boolean =>
-    isCharge && call.isWithin("created", unixSeconds(at)) && (customerId === undefined || members["customerId"] === customerId);
+  const isMeant = ({ at, details: { members } }: Charge): boolean =>
+    call.isWithin("created", unixSeconds(at)) && (customerId === undefined || members["customerId"] === customerId);
   const bounds = { after: call.maybe("startingAfterId"), before: call.maybe("endingBeforeId"), limit: call.number("limit") || 10 };
   const { page, hasMore } = pageBetween(call.lookUp(null, isMeant), bounds, (id) => missing("Charge", id));
   return json(200, { list: page.map(shown), hasMore });
 }
 
-function chargeOf(call: Shift4Call, id: string): Charge {
-  const one = call.transactions.get(id);
-  return one?.details.isCharge ? one : missing("Charge", id);
-}
+const chargeOf = (call: Shift4Call, id: string): Charge => call.transactions.get(id) ?? missing("Charge", id);
 
 function capture(call: Shift4Call): Answer {
   const one = chargeOf(call, call.param("id"));

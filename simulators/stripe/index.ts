@@ -1,6 +1,5 @@
-import { basic, bearer, checkCredential, currency, defineSimulator, header, json, matching, Refusal, rules } from "../kit/index.ts";
-import { wholeText } from "../kit/index.ts";
-import type { Incoming, Rule, Rules } from "../kit/index.ts";
+import { basic, bearer, checkCredential, currency, defineSimulator, header, refused, rules, wholeText } from "../kit/index.ts";
+import type { Incoming, Rules } from "../kit/index.ts";
 import {
   cancel,
   capture,
@@ -10,6 +9,7 @@ import {
   createSetupIntent,
   deleteCustomer,
   emptyAccount,
+  invalid,
   listOf,
   lookedAt,
   refund,
@@ -21,8 +21,6 @@ import type { Account } from "./objects.ts";
 
 const VERSION = "2022-11-15";
 
-const id = (prefix: string): Rule => matching(new RegExp(`^${prefix}_[A-Za-z0-9]+$`), `an id that begins with ${prefix}_`);
-const LIMIT = matching(/^([1-9][0-9]?|100)$/, "between 1 and 100");
 const AMOUNT = wholeText(-1e12, 1e12);
 const METADATA = rules`metadata[*] 0-500`;
 const ADDRESS = rules`line1/line2 200, city/state 100, postal_code 20, country country2`;
@@ -37,12 +35,12 @@ const METHOD = rules`
   billing_details[address][]: ${ADDRESS}
 `;
 const list = (property: string): Rules => rules`
-  limit ${LIMIT}, starting_after/ending_before 255, customer ${id("cus")}, created wholeText, expand[*] is data.${property}
+  limit countText 1-100, starting_after/ending_before 255, customer /cus_[A-Za-z0-9]+/, created wholeText, expand[*] is data.${property}
   created[]: gt/gte/lt/lte wholeText
 `;
 const INTENT = rules`
-  confirm/payment_method_options[card][moto] is true|false, payment_method ${id("pm")}, payment_method_types[*] is card
-  customer ${id("cus")}, description 1000, return_url 2048, ${METADATA}
+  confirm/payment_method_options[card][moto] is true|false, payment_method /pm_[A-Za-z0-9]+/, payment_method_types[*] is card
+  customer /cus_[A-Za-z0-9]+/, description 1000, return_url 2048, ${METADATA}
 `;
 const PAYMENT = rules`
   ${INTENT}, amount! ${AMOUNT}, currency! ${currency("lower")}, capture_method is automatic|automatic_async|manual
@@ -53,7 +51,7 @@ const SETUP = rules`${INTENT}, usage is off_session|on_session, expand[*] is lat
 const CANCELLATION = rules`cancellation_reason is duplicate|fraudulent|requested_by_customer|abandoned, expand[*] is latest_charge`;
 const SETUP_CANCELLATION = rules`cancellation_reason is abandoned|requested_by_customer|duplicate, expand[*] is latest_attempt`;
 const REFUND = rules`
-  payment_intent ${id("pi")}, charge ${id("ch")}, amount wholeText, reason is duplicate|fraudulent|requested_by_customer, ${METADATA}
+  payment_intent /pi_[A-Za-z0-9]+/, charge /ch_[A-Za-z0-9]+/, amount wholeText, reason is duplicate|fraudulent|requested_by_customer, ${METADATA}
 `;
 const [CHARGE, ATTEMPT] = [rules`expand[*] is latest_charge`, rules`expand[*] is latest_attempt`];
 
@@ -81,20 +79,14 @@ export const simulator = defineSimulator<Account>({
       const key = request.method === "POST" ? header(request, "idempotency-key") : "";
       return key.length > 255 ? refuse("Idempotency keys have 1 to 255 characters.", "idempotency_key_invalid") : key;
     },
-    mismatch: () =>
-      new Refusal(
-        json(400, {
-          error: {
-            type: "idempotency_error",
-            message: "Keys for idempotent requests can only be used with the same parameters they were first used with.",
-          },
-        }),
-        "idempotency_error",
-      ),
+    mismatch: () => {
+      const message = "Keys for idempotent requests can only be used with the same parameters they were first used with.";
+      return refused("idempotency_error", 400, { error: { type: "idempotency_error", message } });
+    },
     running: () => invalid("There is currently another in-progress request using this key.", "idempotency_key_in_use", undefined, 409),
     replay: (first) => ({ ...first, headers: { ...first.headers, "idempotent-replayed": "true" } }),
   },
-  finish: (answer, { tools }) => ({ ...answer, headers: { ...answer.headers, "request-id": tools.id("req_", 14) } }),
+  responseHeaders: ({ tools }) => ({ "request-id": tools.id("req_", 14) }),
   endpoints: {
     "POST /v1/payment_methods": { rules: METHOD, run: createPaymentMethod },
     "GET /v1/payment_methods/:id": { run: lookedAt("methods") },
@@ -113,11 +105,6 @@ export const simulator = defineSimulator<Account>({
     "POST /v1/refunds": { rules: REFUND, run: refund },
   },
 });
-
-function invalid(message: string, code?: string, param?: string, status = 400): Refusal {
-  const error = { type: "invalid_request_error", message, ...(code && { code }), ...(param && { param }) };
-  return new Refusal(json(status, { error }), code ?? error.type);
-}
 
 /** Bearer key or Basic user, the version that this simulator speaks, and an account that the key may act for. */
 function authenticate(request: Incoming): string {

@@ -1,5 +1,6 @@
-import { brandOf, codeLength, isCardNumber, isExpired, issuer, json, mask, Refusal, unixSeconds } from "../kit/index.ts";
-import type { Answer, Call } from "../kit/index.ts";
+import { brandOf, codeLength, isCardNumber, isExpired, issuer, json, mask, pageBetween, refused, refuseWith } from "../kit/index.ts";
+import { unixSeconds, wordsBy } from "../kit/index.ts";
+import type { Answer, Call, Refusal } from "../kit/index.ts";
 
 /** What a Stripe account holds and what can be done with it: PaymentMethods, PaymentIntents, Customers, SetupIntents, Refunds. */
 
@@ -63,22 +64,26 @@ const DECLINES_LATER = "4000000000000341";
 const AUTHENTICATES_UNLESS_MOTO = "4000002500003155";
 const WRONG_CODE_APPROVED = "4000000000000101";
 /** Line and ZIP checks that differ from a pass. */
-const ADDRESS_CHECKS: ReadonlyMap<string, readonly [line: string, zip: string]> = new Map([
-  ["4000000000000010", ["fail", "fail"]],
-  ["4000000000000028", ["fail", "pass"]],
-  ["4000000000000036", ["pass", "fail"]],
-  ["4000000000000044", ["unavailable", "unavailable"]],
-]);
+const addressChecks = wordsBy<readonly [line: string, zip: string]>(`
+  4000000000000010 fail|fail, 4000000000000028 fail|pass, 4000000000000036 pass|fail, 4000000000000044 unavailable|unavailable
+`);
 const LAST_DIGIT_ZERO = "bhd jod kwd omr tnd".split(" ");
 const WHOLE_ONLY = ["isk", "ugx"];
 
-export function refuse(message: string, code?: string, param?: string, status = 400): never {
+export function invalid(message: string, code?: string, param?: string, status = 400): Refusal {
   const error = { type: "invalid_request_error", message, ...(code && { code }), ...(param && { param }) };
-  throw new Refusal(json(status, { error }), code ?? error.type);
+  return refused(code ?? error.type, status, { error });
 }
 
+export function refuse(...why: Parameters<typeof invalid>): never {
+  throw invalid(...why);
+}
+
+const noSuch = (kind: Kind, id: string, status: number): Refusal =>
+  invalid(`No such ${NAMES[kind]}: '${id}'`, "resource_missing", NAMES[kind], status);
+
 function known(call: StripeCall, kind: Kind, id: string, status = 400): Item {
-  return call.state[kind].get(id) ?? refuse(`No such ${NAMES[kind]}: '${id}'`, "resource_missing", NAMES[kind], status);
+  return call.state[kind].get(id) ?? refuseWith(noSuch(kind, id, status));
 }
 
 function make(call: StripeCall, kind: Kind, members: Record<string, unknown>): Item {
@@ -118,23 +123,15 @@ export const lookedAt = (kind: Kind) => (call: StripeCall) => {
 
 /** Newest first. */
 export const listOf = (kind: "payments" | "setups") => (call: StripeCall) => {
-  const bounds: readonly (readonly [string, (created: number, bound: number) => boolean])[] = [
-    ["created", (created, bound) => created === bound],
-    ["created[gt]", (created, bound) => created > bound],
-    ["created[gte]", (created, bound) => created >= bound],
-    ["created[lt]", (created, bound) => created < bound],
-    ["created[lte]", (created, bound) => created <= bound],
-  ];
-  const [seenUntil, newestFirst] = [call.tools.now() - call.request.lookUpLag(), [...call.state[kind].values()].toReversed()];
-  const after = call.maybe("starting_after");
-  const start = after === undefined ? 0 : newestFirst.indexOf(known(call, kind, after)) + 1;
-  const found = newestFirst
-    .slice(start)
+  const seenUntil = call.tools.now() - call.request.lookUpLag();
+  const found = [...call.state[kind].values()]
+    .toReversed()
     .filter((item) => item.created * 1000 <= seenUntil && (!call.has("customer") || item["customer"] === call.text("customer")))
-    .filter(({ created }) => bounds.every(([name, holds]) => !call.has(name) || holds(created, call.number(name))));
-  const data = found.slice(0, call.has("limit") ? call.number("limit") : 10).map((item) => expanded(call, item));
+    .filter(({ created }) => call.isWithin("created", created) && (!call.has("created") || created === call.number("created")));
+  const bounds = { after: call.maybe("starting_after"), before: call.maybe("ending_before"), limit: call.maybeNumber("limit") ?? 10 };
+  const { page, hasMore } = pageBetween(found, bounds, (id) => noSuch(kind, id, 400));
   call.tools.record({ kind: "look-up", id: null, reference: null, outcome: null, details: { found: found.length } });
-  return json(200, { object: "list", url: call.request.path, has_more: found.length > data.length, data });
+  return json(200, { object: "list", url: call.request.path, has_more: hasMore, data: page.map((item) => expanded(call, item)) });
 };
 
 export function createPaymentMethod(call: StripeCall): Answer {
@@ -143,7 +140,7 @@ export function createPaymentMethod(call: StripeCall): Answer {
   const fault = cardFault(number, month, year < 100 ? 2000 + year : year, cvc, call.tools.now());
   if (fault !== null)
     return json(402, { error: { type: "card_error", code: fault[0], param: fault[1], message: "Your card is invalid." } });
-  const [line = "pass", zip = "pass"] = ADDRESS_CHECKS.get(number) ?? [];
+  const [line = "pass", zip = "pass"] = addressChecks(number) ?? [];
   const checks = {
     address_line1_check: call.has("billing_details[address][line1]") ? line : null,
     address_postal_code_check: call.has("billing_details[address][postal_code]") ? zip : null,

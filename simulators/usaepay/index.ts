@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { basic, brandOf, country2, country3, defineSimulator, hash, isAccepted, isCardNumber, isExpired, isSame } from "../kit/index.ts";
-import { issuer, json, majorOf, matching, minorOf, Refusal, rule, rules, spacedTime, table, textOf } from "../kit/index.ts";
-import type { Answer, Call, Endpoint, Incoming, Transaction } from "../kit/index.ts";
+import { basic, brandNames, byState, country2, country3, defineSimulator, hash, isAccepted, isCardNumber } from "../kit/index.ts";
+import { isExpired, isSame, issuer, json, majorOf, mask, matching, minorOf, refused, rule, rules, spacedTime } from "../kit/index.ts";
+import { table, textOf } from "../kit/index.ts";
+import type { Answer, Call, Endpoint, Incoming, Kept, Refusal, Transaction } from "../kit/index.ts";
 
 /**
  * USAePay REST API v2: JSON, the body's `command` says what is wanted; approvals, declines and most errors have status 200.
@@ -15,17 +16,9 @@ const FOLDS = /fold/i;
 const FOLD_MS = 20 * 60_000;
 const LARGEST = 99_999;
 
-interface Details {
-  key: string;
-  orderid: string;
-  invoice: string;
-  body: Record<string, unknown>;
-  expiration: string;
-}
-
-type Saved = { key: string; number: string; expiration: string };
-type State = { cards: Map<string, Saved> };
-type UsaepayCall = Call<State, Details>;
+type Details = { key: string; orderid: string; invoice: string; body: Record<string, unknown>; expiration: string };
+type Card = { number: string; expiration: string };
+type UsaepayCall = Call<object, Details, Card>;
 type Payment = Transaction<Details>;
 
 /** Result code (declined or error), code and words; an approval in part is `P` with its share. */
@@ -49,14 +42,13 @@ const CVC_BY_CARD = table(
 const SECONDS_BY_CARD = table("4000000011112226 5, 4000000011112234 15, 4000000011112242 30, 4000000011112259 45, 4000000011112267 60");
 
 const NUMBER = matching(/^([0-9]{12,19}|[a-z0-9]{4}-?[a-z0-9]{4}-?[a-z0-9]{4}-?[a-z0-9]{4})$/, "a card number or a token");
-const INVOICE = matching(/^[A-Za-z0-9-]{1,11}$/, "at most 11 letters and digits");
 const COUNTRY = rule((value) => (country3.check(value) === null ? null : country2.check(value)));
 const CARD = rules`creditcard: number! ${NUMBER} @11, expiration mmyy @16, cvc digits 3-4 @10116, cardholder/avs_street 255, avs_zip 20`;
 const ADDRESS = rules`
   company/firstname/lastname/street/street2/city/state 64, postalcode 20, phone/fax 32, country ${COUNTRY}
 `;
 const SALE = rules`
-  command! 32, amount! amount ${String(LARGEST)} @70, currency currencyNumber, invoice ${INVOICE}, orderid/ponum 64
+  command! 32, amount! amount ${LARGEST} @70, currency currencyNumber, invoice [A-Za-z0-9-] 1-11, orderid/ponum 64
   description/comments/software 255, ${CARD}, email email, clientip ipv4, ignore_duplicate/save_card bool
   billing_address: ${ADDRESS}
   shipping_address: ${ADDRESS}
@@ -69,17 +61,14 @@ const SAVE = rules`
   billing_address: ${ADDRESS}
 `;
 const FOLLOWING = rules`
-  command! 32, refnum digits 1-20, trankey 20, amount amount ${String(LARGEST)} @70, orderid 64, description/software 255
+  command! 32, refnum digits 1-20, trankey 20, amount amount ${LARGEST} @70, orderid 64, description/software 255
 `;
-const LIMIT = matching(/^([1-9]\d{0,2}|1000)$/, "1 to 1000");
-const OFFSET = matching(/^\d{1,6}$/, "a number");
-const LIST = rules`limit ${LIMIT}, offset ${OFFSET}`;
-const commands = (endpoint: Endpoint<State, Details>, ...names: string[]): Record<string, typeof endpoint> =>
+const LIST = rules`limit countText 1-1000, offset digits 1-6`;
+const commands = (endpoint: Endpoint<object, Details, Card>, ...names: string[]): Record<string, typeof endpoint> =>
   Object.fromEntries(names.map((name) => [`POST /api/:endpoint/transactions ${name}`, endpoint]));
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<object, Details, Card>({
   body: "json",
-  state: () => ({ cards: new Map() }),
   operationOf: (fields) => textOf(fields, "command") || undefined,
   authenticate,
   endpoints: {
@@ -102,20 +91,17 @@ export const simulator = defineSimulator<State, Details>({
         ? failed(code ?? "20001", `Invalid ${field}: ${words}`)
         : problem(400, `Invalid ${field}: ${words}`, 20_001),
   },
-  finish: (answer) => ({ ...answer, headers: { ...answer.headers, "x-rate-limit": "1 of 45/min; 1 of 5000/day" } }),
+  responseHeaders: () => ({ "x-rate-limit": "1 of 45/min; 1 of 5000/day" }),
 });
 
 /** An error of the request as a whole, by the name that all paths but the transactions' use. */
-function problem(status: number, error: string, errorcode: number): Refusal {
-  return new Refusal(json(status, { error, errorcode }), String(errorcode));
-}
+const problem = (status: number, error: string, errorcode: number): Refusal => refused(String(errorcode), status, { error, errorcode });
 
-const commandUnknown = (): Refusal => new Refusal(json(200, { error: "Unknown command", error_code: 20_019 }), "20019");
+const commandUnknown = (): Refusal => refused("20019", 200, { error: "Unknown command", error_code: 20_019 });
 
 /** An error of a transaction: nothing was charged. */
-function failed(error_code: string, error: string): Refusal {
-  return new Refusal(json(200, { type: "transaction", result_code: "E", result: "Error", error, error_code }), error_code);
-}
+const failed = (error_code: string, error: string): Refusal =>
+  refused(error_code, 200, { type: "transaction", result_code: "E", result: "Error", error, error_code });
 
 function missing(): never {
   throw problem(404, "Invalid record locator key", 47).unrecorded();
@@ -135,9 +121,9 @@ function authenticate(request: Incoming): string {
 }
 
 /** The card of the request, or the saved one whose token stands in the number's place. */
-function cardIn(call: UsaepayCall): { number: string; expiration: string } {
+function cardIn(call: UsaepayCall): Card {
   const [number, expiration] = [call.text("creditcard.number"), call.maybe("creditcard.expiration")];
-  if (!/^[0-9]+$/.test(number)) return call.state.cards.get(number.replaceAll("-", "")) ?? failNow("14", "Invalid card number or token.");
+  if (!/^[0-9]+$/.test(number)) return call.vault.get(savedId(number)) ?? failNow("14", "Invalid card number or token.");
   if (!isCardNumber(number) || number.length > 16) failNow("12", "Card Number was not between 13 and 16 digits or failed the check digit.");
   if (expiration === undefined) return failNow("15", "Expiration date is missing.");
   if (isExpired(Number(expiration.slice(0, 2)), Number(expiration.slice(2)), call.tools.now())) failNow("17", "Credit card has expired.");
@@ -148,9 +134,11 @@ function failNow(code: string, words: string): never {
   throw failed(code, words);
 }
 
-const TYPES = table("mastercard M, amex A, discover DS");
-const NAMES = table("mastercard MasterCard, amex AMEX, discover Discover");
-const masked = (number: string): string => `${number.slice(0, 4)}${"x".repeat(number.length - 8)}${number.slice(-4)}`;
+const typeOf = brandNames("mastercard M, amex A, discover DS", "V");
+const nameOf = brandNames("mastercard MasterCard, amex AMEX, discover Discover", "Visa");
+const masked = (number: string): string => mask(number, "x", 4);
+/** Four groups of four, whose hyphens a request may leave out. */
+const savedId = (key: string): string => key.replaceAll("-", "").replace(/(.{4})(?=.)/g, "$1-");
 
 function checksOf(call: UsaepayCall, number: string): object {
   const [street, zip] = [call.has("creditcard.avs_street"), call.has("creditcard.avs_zip")];
@@ -187,7 +175,7 @@ async function pay(call: UsaepayCall): Promise<Answer> {
   if (no?.[0] === "E") throw failed(no[1], no[2]);
   const taken = isPart ? Math.floor((amountMinor * Number(said?.[1])) / 100) : amountMinor;
   const [key, refnum] = [tools.id("", 15), tools.digits(10)];
-  const saved = no === null && call.text("save_card") === "true" ? keep(call, card) : undefined;
+  const saved = no === null && call.text("save_card") === "true" ? call.vault.keep(savedId(tools.id("", 16)), card) : undefined;
   const body = {
     type: "transaction",
     key,
@@ -197,7 +185,7 @@ async function pay(call: UsaepayCall): Promise<Answer> {
     result: no !== null ? "Declined" : isPart ? "Partial Approval" : "Approved",
     authcode: no === null ? tools.digits(6) : "000000",
     creditcard: {
-      type: TYPES.get(brandOf(card.number)) ?? "V",
+      type: typeOf(card.number),
       number: masked(card.number),
       category_code: "A",
       entry_mode: "Card Not Present, Manually Keyed",
@@ -214,39 +202,23 @@ async function pay(call: UsaepayCall): Promise<Answer> {
   };
   const details = { key, orderid, invoice, body, expiration: card.expiration };
   const kind = isSale ? "charge" : amountMinor === 0 && saved ? "token" : "authorization";
-  transactions.add({
-    id: refnum,
-    reference: orderid || invoice || null,
-    kind,
-    isApproved: no === null,
-    amountMinor: taken,
-    currency: "USD",
-    card: card.number,
-    details,
-  });
+  const reference = orderid || invoice || null;
+  call.take({ id: refnum, reference, kind, no, amountMinor: taken, currency: "USD", card: card.number, details });
   return json(200, body);
 }
 
-const shownCard = ({ key, number, expiration }: Saved): object => ({
-  type: NAMES.get(brandOf(number)) ?? "Visa",
+const shownCard = ({ id: key, number, expiration }: Kept<Card>): object => ({
+  type: nameOf(number),
   key,
   cardnumber: masked(number),
   expiration,
 });
 
-function keep({ tools, state }: UsaepayCall, { number, expiration }: { number: string; expiration: string }): Saved {
-  const key = (tools.id("", 16).match(/.{4}/g) ?? []).join("-");
-  const saved = { key, number, expiration };
-  state.cards.set(key.replaceAll("-", ""), saved);
-  return saved;
-}
-
 /** Checks the form alone: neither the issuer nor a transaction has a part in it. */
 function save(call: UsaepayCall): Answer {
   const card = cardIn(call);
   call.decide(ISSUER, card.number);
-  const saved = keep(call, card);
-  call.recordStored(saved.key, null, card.number);
+  const saved = call.vault.store(savedId(call.tools.id("", 16)), card);
   const creditcard = { number: masked(card.number), cardholder: call.text("creditcard.cardholder") };
   const said = { type: "transaction", key: "", refnum: "", is_duplicate: "N", result_code: "A", result: "Approved", authcode: "" };
   return json(200, { ...said, creditcard, savedcard: shownCard(saved) });
@@ -269,28 +241,15 @@ function follow(call: UsaepayCall, kind: "capture" | "void" | "refund"): Answer 
   return json(200, { ...said, result_code: "A", result: "Approved", authcode: String(one.details.body["authcode"]) });
 }
 
-const STATUSES: Readonly<Record<Payment["state"], readonly [code: string, words: string]>> = {
-  declined: ["D", "Declined"],
-  authorized: ["N", "Queued"],
-  captured: ["P", "Authorized (Pending Settlement)"],
-  settled: ["S", "Settled"],
-  refunded: ["S", "Settled"],
-  voided: ["V", "Voided"],
-  verified: ["N", "Queued"],
-};
+const STATUSES = byState(
+  "declined D Declined, authorized/verified N Queued, captured P Authorized (Pending Settlement), settled/refunded S Settled, voided V Voided",
+);
 
 function shown({ details, state, at, amountMinor }: Payment): object {
-  const [status_code, status] = STATUSES[state];
   const { orderid, body } = details;
-  return {
-    ...body,
-    created: spacedTime(at),
-    status_code,
-    status,
-    orderid,
-    amount: majorOf(amountMinor, "USD"),
-    ...("batch" in body && { batch: { ...(body["batch"] as object), batchrefnum: "542814" } }),
-  };
+  const status = { status_code: STATUSES[state].slice(0, 1), status: STATUSES[state].slice(2) };
+  const batch = "batch" in body ? { batch: { ...(body["batch"] as object), batchrefnum: "542814" } } : {};
+  return { ...body, created: spacedTime(at), ...status, orderid, amount: majorOf(amountMinor, "USD"), ...batch };
 }
 
 function read(call: UsaepayCall): Answer {
@@ -308,8 +267,7 @@ function list(call: UsaepayCall, isListed: (one: Payment) => boolean): Answer {
 /** A token of the card of an earlier transaction. */
 function newToken(call: UsaepayCall): Answer {
   const one = call.transactions.find(({ details }) => details.key === call.text("trankey")) ?? missing();
-  const { key } = keep(call, { number: one.card, expiration: one.details.expiration });
-  call.recordStored(key, one.reference, one.card);
-  const masked_card_number = one.card.slice(-4).padStart(16, "X");
-  return json(200, { token: { cardref: key, masked_card_number, card_type: NAMES.get(brandOf(one.card)) ?? "Visa" } });
+  const card = { number: one.card, expiration: one.details.expiration };
+  const { id: cardref } = call.vault.store(savedId(call.tools.id("", 16)), card, one.reference);
+  return json(200, { token: { cardref, masked_card_number: mask(one.card, "X"), card_type: nameOf(one.card) } });
 }

@@ -1,6 +1,6 @@
 import { brandOf, defineSimulator, digits, header, hmac, isCardNumber, isSame, issuer, json, matching, orNull } from "../kit/index.ts";
-import { Refusal, rules, text, textOf } from "../kit/index.ts";
-import type { Answer, Call, Incoming } from "../kit/index.ts";
+import { refused, rules, text, textOf } from "../kit/index.ts";
+import type { Answer, Call, Incoming, Refusal } from "../kit/index.ts";
 
 /** A merchant's card-forwarding endpoint (docs/interface.md, Card forwarding): verifies the signature, decides by the uniform cards. */
 
@@ -34,20 +34,18 @@ export const simulator = defineSimulator({
   authenticate,
   // The session's id is the idempotency key: a repeat gets the first decision and charges nothing.
   idempotency: { keyOf: ({ fields }) => textOf(fields, "session_id") },
+  reference: "session_id",
+  recorded: ["environment", "card.cardholder_name"],
   endpoints: { "POST /": { rules: COLLECTED, run: decide } },
   refuse: {
-    malformed: (request) =>
-      header(request, "content-type") === "application/json"
-        ? refusal(400, "the body is not JSON")
-        : refusal(415, "the content type is not application/json"),
+    malformed: (_request, isOtherType) =>
+      isOtherType ? refusal(415, "the content type is not application/json") : refusal(400, "the body is not JSON"),
     path: (_request, isKnown) => (isKnown ? refusal(405, "only POST is taken") : refusal(404, "no such page")),
     field: ({ field, words }) => refusal(400, `${field} ${words}`),
   },
 });
 
-function refusal(status: number, error: string): Refusal {
-  return new Refusal(json(status, { error }), error);
-}
+const refusal = (status: number, error: string): Refusal => refused(error, status, { error });
 
 function authenticate(request: Incoming): string {
   if (!request.secure) throw refusal(403, "card data came over plain HTTP");
@@ -71,17 +69,8 @@ function decide(call: Call<object, object>): Answer {
   const no = call.decide(ISSUER, number);
   const id = tools.id("sim_", 16);
   const isCharge = call.text("mode") === "charge";
-  call.transactions.add({
-    id,
-    reference: call.text("session_id"),
-    isApproved: no === null,
-    kind: isCharge ? "charge" : "token",
-    amountMinor: call.number("amount"),
-    currency: call.text("currency"),
-    card: number,
-    details: {},
-    ledger: { environment: call.text("environment"), cardholder_name: call.text("card.cardholder_name") },
-  });
+  const amount = { amountMinor: call.number("amount"), currency: call.text("currency") };
+  call.take({ id, kind: isCharge ? "charge" : "token", no, ...amount, card: number, details: {} });
   if (no !== null)
     return json(200, { success: false, error_code: no, error_message: `The card was declined: ${no.replaceAll("_", " ")}.` });
   return json(200, { success: true, transaction_id: id, ...(!isCharge && { token: tools.id("tok_", 16) }) });

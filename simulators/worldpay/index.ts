@@ -1,9 +1,9 @@
-import { basic, brandOf, defineSimulator, header, isAccepted, isCardNumber, isExpired, isoSeconds, json, Refusal } from "../kit/index.ts";
-import { refuseWith } from "../kit/index.ts";
-import type { Answer, FieldFault, Fields, Incoming } from "../kit/index.ts";
+import { basicUser, brandOf, defineSimulator, header, isAccepted, isCardNumber, isExpired, isoSeconds, json } from "../kit/index.ts";
+import { refused, refuseWith } from "../kit/index.ts";
+import type { Answer, FieldFault, Fields, Incoming, Refusal } from "../kit/index.ts";
 import { events, query, queryOne } from "./look-ups.ts";
-import { AVS_RISKS, byHolder, CVC_RISKS, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
-import type { Details, Payment, State, WorldpayCall } from "./outcomes.ts";
+import { avsRisks, byHolder, cvcRisk, HOST, ISSUER, NO_ADDRESS } from "./outcomes.ts";
+import type { Card, Details, Payment, State, Token, WorldpayCall } from "./outcomes.ts";
 import { EVENTS, INSTRUMENT, isSent, LARGEST, PART, PAYMENT, QUERY } from "./rules.ts";
 
 /**
@@ -29,16 +29,17 @@ const actionEndpoints = Object.keys(ACTIONS).map((action) => {
   return [`POST /api/payments/:linkData/${action}`, { rules, run: (call: WorldpayCall) => follow(call, action) }] as const;
 });
 
-export const simulator = defineSimulator<State, Details>({
+export const simulator = defineSimulator<State, Details, Token>({
   body: "json",
-  state: () => ({ links: new Map(), tokens: [] }),
+  state: () => ({ links: new Map() }),
   authenticate(request) {
-    const { user = "", password = "" } = basic(request) ?? {};
-    if (user === "" || !isAccepted(user) || !isAccepted(password))
-      throw refusal(401, "accessDenied", "Access to the requested resource has been denied.");
+    const user = basicUser(request);
+    if (user === null) throw refusal(401, "accessDenied", "Access to the requested resource has been denied.");
     checkHeaders(request);
     return user;
   },
+  reference: "transactionReference",
+  recorded: ["channel", "merchant.entity"],
   endpoints: {
     "POST /api/payments": { rules: PAYMENT, run: pay },
     "GET /api/payments/:linkData": {
@@ -55,19 +56,18 @@ export const simulator = defineSimulator<State, Details>({
     "POST /payments/settlements/refunds/full/:linkData": { rules: {}, run: (call) => follow(call, "refunds") },
   },
   refuse: {
-    malformed: (request) =>
-      header(request, "content-type").startsWith("application/json")
-        ? refusal(400, "bodyIsNotJson", "The body is not valid JSON.")
-        : refusal(415, "headerHasInvalidValue", "A header has an invalid value.", { headerName: "Content-Type" }),
+    malformed: (_request, isOtherType) =>
+      isOtherType
+        ? refusal(415, "headerHasInvalidValue", "A header has an invalid value.", { headerName: "Content-Type" })
+        : refusal(400, "bodyIsNotJson", "The body is not valid JSON."),
     path: () => refusal(404, "endpointNotFound", "The endpoint does not exist."),
     field: (fault, request) => (request.method === "POST" && request.body.length === 0 ? emptyBody() : invalid(fault, request.fields)),
   },
-  finish: (answer, { tools }) => ({ ...answer, headers: { ...answer.headers, "WP-CorrelationId": tools.id("", 32) } }),
+  responseHeaders: ({ tools }) => ({ "WP-CorrelationId": tools.id("", 32) }),
 });
 
-function refusal(status: number, errorName: string, message: string, more: object = {}): Refusal {
-  return new Refusal(json(status, { errorName, message, ...more }), errorName);
-}
+const refusal = (status: number, errorName: string, message: string, more: object = {}): Refusal =>
+  refused(errorName, status, { errorName, message, ...more });
 
 const emptyBody = (): Refusal => refusal(400, "bodyIsEmpty", "The body is empty.");
 
@@ -75,7 +75,7 @@ const emptyBody = (): Refusal => refusal(400, "bodyIsEmpty", "The body is empty.
 function wrongField(errorName: string, field: string, words: string): Refusal {
   const message = "The json body provided does not match the expected schema";
   const validationErrors = [{ errorName, message: words, jsonPath: `$.${field}` }];
-  return new Refusal(json(400, { errorName: "bodyDoesNotMatchSchema", message, validationErrors }), errorName);
+  return refused(errorName, 400, { errorName: "bodyDoesNotMatchSchema", message, validationErrors });
 }
 
 function invalid({ kind, field, words }: FieldFault, fields: Fields): Refusal {
@@ -105,22 +105,15 @@ function checkHeaders(request: Incoming): void {
   }
 }
 
-interface Card {
-  number: string;
-  month: number;
-  year: number;
-}
-
 /** The card as typed, or a stored one. */
 function cardOf(call: WorldpayCall): Card {
   if (call.text(`${INSTRUMENT}.type`) === "token") {
     const [href, tokenId, namespace] = ["href", "tokenId", "namespace"].map((name) => call.maybe(`${INSTRUMENT}.${name}`));
-    const token = call.state.tokens.find((one) =>
-      href === undefined ? one.tokenId === tokenId && one.namespace === namespace : one.href === href,
-    );
+    const token =
+      href === undefined ? call.vault.find((one) => one.tokenId === tokenId && one.namespace === namespace) : call.vault.get(href);
     if (token === undefined)
       throw wrongField("fieldHasInvalidValue", `${INSTRUMENT}.${href === undefined ? "tokenId" : "href"}`, "No such token");
-    return { number: token.number, ...token.expiry };
+    return token;
   }
   const number = call.text(`${INSTRUMENT}.cardNumber`);
   if (!isCardNumber(number)) throw wrongField("fieldHasInvalidValue", `${INSTRUMENT}.cardNumber`, "The field must be a card number");
@@ -128,12 +121,12 @@ function cardOf(call: WorldpayCall): Card {
 }
 
 function pay(call: WorldpayCall): Answer {
-  const { tools, transactions, state } = call;
+  const { tools, state } = call;
   const entity = call.text("merchant.entity");
   if (!isAccepted(entity)) throw refusal(400, "entityIsNotConfigured", "The entity is not configured.");
   const card = cardOf(call);
   const [holder, namespace] = [call.text(`${INSTRUMENT}.cardHolderName`), call.maybe("instruction.tokenCreation.namespace")];
-  if (state.tokens.some((token) => token.number === card.number && token.namespace === namespace))
+  if (call.vault.find((token) => token.number === card.number && token.namespace === namespace))
     throw wrongField("fieldHasInvalidValue", "instruction.tokenCreation.namespace", "The card has a token in this namespace");
   if (holder === "ERROR") throw refusal(500, "internalErrorOccurred", "We cannot currently process your request. Please contact support.");
   if (isSent(call.fields, "instruction.threeDS"))
@@ -153,17 +146,9 @@ function pay(call: WorldpayCall): Answer {
   const captured = isAuto && !isCancelled;
   const linkData = `${tools.id("eyJrIjoi", 24)}/1=`;
   const event = !isApproved ? "authorizationRefused" : captured ? "settlementRequestSubmitted" : "authorizationSucceeded";
-  const payment = transactions.add({
-    id: tools.id("pay", 24),
-    reference,
-    kind: amountMinor === 0 ? "token" : captured ? "charge" : "authorization",
-    isApproved,
-    amountMinor,
-    currency: unit,
-    card: card.number,
-    details: { lastEvent: event, linkData, refusal: declined },
-    ledger: { channel: call.maybe("channel") ?? "ecom", entity },
-  });
+  const kind = amountMinor === 0 ? "token" : captured ? "charge" : "authorization";
+  const details = { lastEvent: event, linkData, refusal: declined };
+  const payment = call.take({ id: tools.id("pay", 24), kind, isApproved, amountMinor, currency: unit, card: card.number, details });
   state.links.set(linkData, payment.id);
   if (isFraud) return json(201, { outcome: "fraudHighRisk", transactionReference: reference, score: 96, reason: ["velocity"] });
   if (isApproved && isCancelled) cancel(call, payment);
@@ -198,9 +183,9 @@ type Risk = readonly [type: "cvc" | "avs", detail: "" | "address" | "postcode", 
 function risksOf(call: WorldpayCall): Risk[] {
   const postalCode = call.maybe(`${INSTRUMENT}.billingAddress.postalCode`);
   const isAddressed = isSent(call.fields, `${INSTRUMENT}.billingAddress`);
-  const [address, postcode] = isAddressed ? (AVS_RISKS.get(postalCode ?? "") ?? ["", ""]) : NO_ADDRESS;
+  const [address, postcode] = isAddressed ? (avsRisks(postalCode ?? "") ?? ["", ""]) : NO_ADDRESS;
   const all: Risk[] = [
-    ["cvc", "", CVC_RISKS.get(call.text(`${INSTRUMENT}.cvc`)) ?? ""],
+    ["cvc", "", cvcRisk(call.text(`${INSTRUMENT}.cvc`))],
     ["avs", "address", address],
     ["avs", "postcode", postcode],
   ];
@@ -215,23 +200,22 @@ function isCancelledFor(call: WorldpayCall, risks: readonly Risk[]): boolean {
 }
 
 function tokenOf(call: WorldpayCall, { number, month, year }: Card, namespace: string): object {
-  const { tools, state } = call;
-  const token = {
-    href: `${HOST}/tokens/${tools.id("eyJrIjox", 32)}`,
-    tokenId: tools.digits(19),
-    namespace,
+  const { tools, vault } = call;
+  const { id: href, tokenId } = vault.keep(`${HOST}/tokens/${tools.id("eyJrIjox", 32)}`, {
     number,
-    expiry: { month, year },
-  };
-  state.tokens.push(token);
+    month,
+    year,
+    namespace,
+    tokenId: tools.digits(19),
+  });
   const tokenExpiryDateTime = isoSeconds(tools.now() + 4 * 365 * 86_400_000);
   return {
-    href: token.href,
-    tokenId: token.tokenId,
+    href,
+    tokenId,
     tokenExpiryDateTime,
     cardNumber: `${number.slice(0, 4)}********${number.slice(-4)}`,
     cardHolderName: call.text(`${INSTRUMENT}.cardHolderName`),
-    cardExpiry: token.expiry,
+    cardExpiry: { month, year },
     bin: number.slice(0, 6),
     fundingType: "credit",
     countryCode: "US",

@@ -1,4 +1,4 @@
-import { brandOf, json, Refusal, refuseWith } from "../kit/index.ts";
+import { brandOf, json, Refusal, refuseWith, table } from "../kit/index.ts";
 import type { Answer } from "../kit/index.ts";
 import type { Payment, WorldpayCall } from "./outcomes.ts";
 
@@ -56,17 +56,14 @@ export function queryOne(call: WorldpayCall): Answer {
 }
 
 /** The Card Payments API spells its events otherwise. */
-const EVENT_WORDS: Readonly<Record<string, string>> = {
-  authorizationSucceeded: "Authorized",
-  authorizationRefused: "Refused",
-  settlementRequestSubmitted: "Sent for Settlement",
-  cancellationRequestSubmitted: "Sent for Cancellation",
-  refundRequestSubmitted: "Sent for Refund",
-  reversalRequestSubmitted: "Sent for Reversal",
-};
+const EVENT_WORDS = table(`
+  authorizationSucceeded Authorized, authorizationRefused Refused, settlementRequestSubmitted Sent for Settlement
+  cancellationRequestSubmitted Sent for Cancellation, refundRequestSubmitted Sent for Refund
+  reversalRequestSubmitted Sent for Reversal
+`);
 
 export function events(call: WorldpayCall): Answer {
   const reference = call.text("transactionRef");
   const [payment = refuseWith(notFound())] = call.lookUp(reference, (one) => one.reference === reference);
-  return json(200, { lastEvent: EVENT_WORDS[payment.details.lastEvent], _links: cardLinks(payment) });
+  return json(200, { lastEvent: EVENT_WORDS.get(payment.details.lastEvent), _links: cardLinks(payment) });
 }

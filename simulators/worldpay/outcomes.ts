@@ -1,4 +1,4 @@
-import { issuer } from "../kit/index.ts";
+import { issuer, table, wordsBy } from "../kit/index.ts";
 import type { Call, Transaction } from "../kit/index.ts";
 
 /** What the vendor keeps, and what decides an outcome: the card, the holder's name, the security code, the postcode. */
@@ -18,22 +18,12 @@ export const ISSUER = issuer<No>(`
 /** Of names those in capitals alone decide. */
 export const byHolder = (name: string): No | null => (/^[A-Z]/.test(name) ? ISSUER(name) : null);
 /** A match has no risk factor at all. */
-export const CVC_RISKS: ReadonlyMap<string, string> = new Map([
-  ["444", "notMatched"],
-  ["4444", "notMatched"],
-  ["111", "notChecked"],
-  ["222", "notChecked"],
-  ["333", "notChecked"],
-  ["", "notSupplied"],
-]);
+const CVC_RISKS = table("444 notMatched, 4444 notMatched, 111 notChecked, 222 notChecked, 333 notChecked");
+export const cvcRisk = (code: string): string => (code === "" ? "notSupplied" : (CVC_RISKS.get(code) ?? ""));
 /** Address and postcode, by the postcode. */
-export const AVS_RISKS: ReadonlyMap<string, readonly [address: string, postcode: string]> = new Map([
-  ["CCCC", ["notMatched", ""]],
-  ["FFFF", ["", "notMatched"]],
-  ["JJJJ", ["notMatched", "notMatched"]],
-  ["EEEE", ["notChecked", "notChecked"]],
-  ["HHHH", ["notSupplied", "notSupplied"]],
-]);
+export const avsRisks = wordsBy<readonly [address: string, postcode: string]>(`
+  CCCC notMatched|, FFFF |notMatched, JJJJ notMatched|notMatched, EEEE notChecked|notChecked, HHHH notSupplied|notSupplied
+`);
 export const NO_ADDRESS = ["notChecked", "notChecked"] as const;
 
 export interface Details {
@@ -43,15 +33,10 @@ export interface Details {
   refusal: No | null;
 }
 
-export interface Token {
-  href: string;
-  tokenId: string;
-  namespace: string;
-  number: string;
-  expiry: { month: number; year: number };
-}
-
-/** Payments by the data in their links, and the tokens. */
-export type State = { links: Map<string, string>; tokens: Token[] };
-export type WorldpayCall = Call<State, Details>;
+export type Card = { number: string; month: number; year: number };
+/** A stored card, under its link. */
+export type Token = Card & { tokenId: string; namespace: string };
+/** Payments by the data in their links. */
+export type State = { links: Map<string, string> };
+export type WorldpayCall = Call<State, Details, Token>;
 export type Payment = Transaction<Details>;

@@ -1,5 +1,5 @@
-import { digits, matching, oneOf, onlyIf, rules, text, trueOrFalse, whole } from "../kit/index.ts";
-import type { Condition, Fields, Rule } from "../kit/index.ts";
+import { matching, oneOf, rules, text, trueOrFalse } from "../kit/index.ts";
+import type { Fields, Rule } from "../kit/index.ts";
 
 /** Every field that the vendor documents, for a payment, its followers and the queries. */
 
@@ -14,10 +14,7 @@ const hasTokenId = (fields: Fields): boolean => fields.has(`${INSTRUMENT}.tokenI
 const isNew = (fields: Fields): boolean => isPlain(fields) && isSent(fields, "instruction.tokenCreation");
 const hasPostcodes = (fields: Fields): boolean => fields.get(`${INSTRUMENT}.billingAddress.countryCode`) !== "IE";
 const needed = (rule: Rule, need: (fields: Fields) => "required" | "optional" | "forbidden"): Rule => ({ ...rule, need });
-const ofPlain = (rule: Rule): Rule => onlyIf(rule, isPlain);
-/** Forbidden where the condition does not hold. */
-const allowedIf = (rule: Rule, when: Condition): Rule => needed(rule, (fields) => (when(fields) ? "optional" : "forbidden"));
-const unlessZero = (rule: Rule): Rule => allowedIf(rule, (fields) => fields.get("instruction.value.amount") !== 0);
+const isNothing = (fields: Fields): boolean => fields.get("instruction.value.amount") === 0;
 
 /** Settlement by itself, which nothing settles where there is nothing; its conditions need it. */
 const AUTO = needed(trueOrFalse, (fields) => {
@@ -30,14 +27,13 @@ const USAGE = needed(oneOf("first", "subsequent"), (fields) => (isOnFile(fields)
 const LETTERS = "-A-Za-z0-9_!@#$%()*=.:;?[\\]{}~/+";
 const REFERENCE = matching(new RegExp(`^[${LETTERS}\`]{1,64}$`), "1 to 64 characters without blanks");
 const ORDER = matching(new RegExp(`^[${LETTERS}]{1,64}$`), "1 to 64 characters without blanks");
-const ENTITY = matching(/^[A-Za-z0-9][A-Za-z0-9 ]{0,31}$/, "1 to 32 letters, digits and blanks");
+const STATEMENT = String.raw`[A-Za-z0-9\x20\x2c./-] 1-24`;
 const NAMESPACE = matching(/^[^_ &<][^ &<]{0,63}$/, "1 to 64 characters without blank, & and <, not beginning with _");
-const STATEMENT = matching(/^[A-Za-z0-9 ,./-]{1,24}$/, "1 to 24 letters, digits, blanks and , . / -");
-const IP = matching(/^[0-9a-fA-F:.]{3,45}$/, "an IP address");
-const TOKEN_ID = allowedIf(matching(/^[0-9A-HJ-NP-Z]{15,21}$/, "15 to 21 digits and capitals but I and O"), (fields) => !isPlain(fields));
+const TOKEN_ID = "[0-9A-HJ-NP-Z] 15-21";
 const HOLDER = needed(text(255), (fields) => (isNew(fields) ? "required" : isPlain(fields) ? "optional" : "forbidden"));
-const HREF = onlyIf(text(2048), (fields) => !isPlain(fields) && !hasTokenId(fields));
-const CHANNEL = allowedIf(oneOf("ecom", "moto"), (fields) => fields.get("channel") !== "moto" || !isSent(fields, "instruction.threeDS"));
+const hasLink = (fields: Fields): boolean => !isPlain(fields) && !hasTokenId(fields);
+/** A payment by telephone has no 3-D Secure. */
+const isSecureMoto = (fields: Fields): boolean => fields.get("channel") === "moto" && isSent(fields, "instruction.threeDS");
 const TOKEN_TYPE = needed(oneOf("worldpay"), (fields) =>
   !isSent(fields, "instruction.tokenCreation") ? "optional" : isPlain(fields) ? "required" : "forbidden",
 );
@@ -47,25 +43,26 @@ const POSTAL_CODE: Rule = {
   need: (fields) => (hasPostcodes(fields) ? "required" : "optional"),
 };
 export const PAYMENT = rules`
-  transactionReference! ${REFERENCE}, orderReference ${ORDER}, merchant.entity! ${ENTITY}, channel ${CHANNEL}
+  transactionReference! ${REFERENCE}, orderReference ${ORDER}, merchant.entity! /[A-Za-z0-9][A-Za-z0-9\x20]{0,31}/
+  channel~${isSecureMoto} is ecom|moto
   instruction: method! is card, narrative.line1! ${STATEMENT}, narrative.line2 ${STATEMENT}, threeDS.* any
-  ${INSTRUMENT}: type! is plain|token, cardNumber ${ofPlain(digits(12, 19))}, cardHolderName ${HOLDER}, cvc digits 3-4
-  ${INSTRUMENT}: expiryDate.month ${ofPlain(whole(1, 12))}, expiryDate.year ${ofPlain(whole(1000, 9999))}
-  ${INSTRUMENT}: href ${HREF}, tokenId ${TOKEN_ID}, namespace ${onlyIf(NAMESPACE, hasTokenId)}
+  ${INSTRUMENT}: type! is plain|token, cardNumber=${isPlain} digits 12-19, cardHolderName ${HOLDER}, cvc digits 3-4
+  ${INSTRUMENT}: expiryDate.month=${isPlain} whole 1-12, expiryDate.year=${isPlain} whole 1000-9999
+  ${INSTRUMENT}: href=${hasLink} 2048, tokenId~${isPlain} ${TOKEN_ID}, namespace=${hasTokenId} ${NAMESPACE}
   ${INSTRUMENT}.billingAddress?: address1! 80, address2/address3 80, state 30, city! 50, countryCode! country2
   ${INSTRUMENT}.billingAddress.postalCode ${POSTAL_CODE}
-  instruction.value: amount! whole 0-${String(LARGEST)}, currency! currency
+  instruction.value: amount! whole 0-${LARGEST}, currency! currency
   instruction.settlement: auto ${AUTO}
-  instruction.settlement.cancelOn: cvcNotMatched/avsNotMatched ${unlessZero(oneOf("enabled", "disabled"))}
-  instruction.customer: email email 128, phone digits 4-20, ipAddress ${IP}, firstName/lastName 22
+  instruction.settlement.cancelOn: cvcNotMatched/avsNotMatched~${isNothing} is enabled|disabled
+  instruction.customer: email email 128, phone digits 4-20, ipAddress [0-9a-fA-F:.] 3-45, firstName/lastName 22
   ${AGREEMENT}?: type! is cardOnFile|subscription|installment, storedCardUsage ${USAGE}
   instruction.tokenCreation: type ${TOKEN_TYPE}, namespace ${NAMESPACE}
 `;
-export const PART = rules`reference 64, value.amount! whole 1-${String(LARGEST)}, value.currency! currency`;
+export const PART = rules`reference 64, value.amount! whole 1-${LARGEST}, value.currency! currency`;
 
 /** With any other parameter beside the reference the two dates are mandatory. */
 const isDated = (fields: Fields): boolean => fields.size !== 1 || !fields.has("transactionReference");
-const DAY = matching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, "a time such as 2026-11-22T00:00:00Z");
-const PAGE_SIZE = matching(/^([1-9]\d?|[12]\d\d|300)$/, "1 to 300");
-export const QUERY = rules`transactionReference 64, startDate/endDate!${isDated} ${DAY}, pageSize ${PAGE_SIZE}, currency currency`;
+export const QUERY = rules`
+  transactionReference 64, startDate/endDate!${isDated} /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/, pageSize countText 1-300, currency currency
+`;
 export const EVENTS = rules`transactionRef! 64, entity! 32`;
