@@ -98,10 +98,13 @@ async function migrateOn(connectionString: string): Promise<string[]> {
 
 async function checkServer(pool: Pool): Promise<void> {
   const facts = "select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding";
-  const { rows } = await pool.query<{ version: number; encoding: string }>(facts).catch((cause: unknown) => {
+  let found: { version: number; encoding: string };
+  try {
+    found = (await pool.query<typeof found>(facts)).rows[0]!;
+  } catch (cause) {
     throw new OperatorError(`DATABASE_URL: ${connectionFault(cause)}.`, { cause });
-  });
-  const { version, encoding } = rows[0]!;
+  }
+  const { version, encoding } = found;
   if (version < OLDEST_VERSION) {
     throw new OperatorError(`DATABASE_URL: the server is PostgreSQL ${Math.floor(version / 10_000)}; version 15 or later is needed.`);
   }
