@@ -4,6 +4,7 @@ import { PGlite } from "@electric-sql/pglite";
 import { type RawBuilder, sql } from "kysely";
 import { Client } from "pg";
 import { silentLog } from "./log.ts";
+import { pgliteVersion } from "./db/copied-database.ts";
 import type { Database } from "./db/database.ts";
 import { migrate, readMigrations } from "./db/migrate.ts";
 import { openPglite } from "./db/pglite.ts";
@@ -68,10 +69,7 @@ const INITDB = ["--wal-segsize=1", "-c", "max_wal_size=1GB"];
 
 /** A tar of the embedded database's folder, migrated and empty. It takes seconds to make, so it is cached in a file named after what it was made from. */
 export async function migratedSnapshot(): Promise<Uint8Array<ArrayBuffer>> {
-  const { version } = JSON.parse(
-    readFileSync(new URL("../../node_modules/@electric-sql/pglite/package.json", import.meta.url), "utf8"),
-  ) as { version: string };
-  const made = createHash("sha256").update(version + INITDB.join(" "));
+  const made = createHash("sha256").update(pgliteVersion() + INITDB.join(" "));
   for (const { checksum } of readMigrations()) made.update(checksum);
   const file = new URL(`database-${made.digest("hex").slice(0, 16)}.tar`, CACHE);
 

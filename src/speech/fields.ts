@@ -284,12 +284,14 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   const leastLead = LEAST_LEAD_CARD[line];
 
   // Neither in the caller's own voice nor by what was followed is it a card: no other voice makes it count.
-  if (!(own.best && isCard(own.best)) && !isCompleteNumber(Cell.from(free))) return doubt;
-  const voices = [own, smaller()];
-  if (OTHER_LENGTHS.includes(count) && isCompleteNumber(Cell.from(free))) {
+  const isFollowedValid = isCompleteNumber(Cell.from(free));
+  if (!(own.best && isCard(own.best)) && !isFollowedValid) return doubt;
+  const smallerVoice = smaller();
+  const voices = [own, smallerVoice];
+  if (OTHER_LENGTHS.includes(count) && isFollowedValid) {
     // Three digits too many hold the check digit once in ten times, and lead any others of their length.
     if (voices.some(({ best }) => best && isCard(best))) return doubt;
-    const inSmaller = aside("batch", FREE_DIGITS, warp(samples, SMALLER_SPEAKER));
+    const inSmaller = aside("batch", FREE_DIGITS, smallerVoice.samples);
     const again = scoreDigits(batch, samples, FREE_DIGITS);
     if (again && isSame(again.digits, free)) {
       const isLeading = leadOfCard(samples, again) >= leastLead;

@@ -8,12 +8,15 @@ import { initdb } from "./initdb.ts";
  * folders that are thrown away: all that are begun so have the same system identifier.
  */
 export async function copyNewDatabase(dataDir: string, cache: string): Promise<void> {
-  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")), "utf8")) as {
-    version: string;
-  };
-  const kept = join(cache, `database-${version}`);
+  const kept = join(cache, `database-${pgliteVersion()}`);
   if (!existsSync(kept)) await make(cache, kept);
   cpSync(kept, join(dataDir, "database"), { recursive: true, mode: constants.COPYFILE_FICLONE });
+}
+
+/** Of the embedded database: another one may write its files otherwise. */
+export function pgliteVersion(): string {
+  const manifest = readFileSync(new URL("../package.json", import.meta.resolve("@electric-sql/pglite")), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
 }
 
 /** Whole or not there: another process may be at it too. */
