@@ -146,6 +146,18 @@ test("a count of ports behind the first one is passed over (RFC 8866 section 5.1
   assert.deepEqual(lines(answer, "m"), ["m=audio 20002 RTP/AVP 0", "m=video 0 RTP/AVP 96"]);
 });
 
+test("codecs without a clock rate have the only one there is, in an offer and an answer (RFC 3551 section 6)", () => {
+  const loose = sdp(["m=audio 4000 RTP/AVP 0 8 101", "a=rtpmap:0 PCMU", "a=rtpmap:8 PCMA", "a=rtpmap:101 telephone-event"]);
+  const { answer, remote } = agree(loose);
+  assert.deepEqual(lines(answer, "m"), ["m=audio 20002 RTP/AVP 0 8 101"]);
+  assert.deepEqual([remote.payloadType, remote.eventPayloadType], [0, 101]);
+  assert.equal(readAnswer(loose, createOffer(LOCAL)).kind, "agreed");
+});
+
+test("a time to live behind a unicast address, where none belongs, means nothing (RFC 8866 section 5.7)", () => {
+  assert.equal(agree(sdp(AUDIO, ["c=IN IP4 203.0.113.5/127"])).remote.host, "203.0.113.5");
+});
+
 test("the stream's c= line beats the session's", () => {
   const { remote } = agree(sdp(["m=audio 4000 RTP/AVP 0", "c=IN IP4 203.0.113.9"]));
   assert.equal(remote.host, "203.0.113.9");
@@ -224,7 +236,16 @@ test("our offer and its answer agree (delayed offer, outgoing call; R-227)", () 
 test("an answer with another payload type for events than our offer lets the peer use either (RFC 3264 section 6.1)", () => {
   const result = readAnswer(sdp(["m=audio 4000 RTP/AVP 0 96", "a=rtpmap:96 telephone-event/8000"]), createOffer(LOCAL));
   assert.equal(result.kind === "agreed" && result.remote.eventPayloadType, 96);
-  assert.equal(result.kind === "agreed" && result.remote.offeredEventPayloadType, 101);
+  assert.equal(result.kind === "agreed" && result.remote.ownEventPayloadType, 101);
+});
+
+test("a peer that names no events may send them under our number all the same, unless that is something else to him (R-228)", () => {
+  const own = (lines: string[]) => agree(sdp(lines)).remote.ownEventPayloadType;
+  assert.equal(own(["m=audio 4000 RTP/AVP 0 8"]), 101);
+  assert.equal(own(["m=audio 4000 RTP/AVP 0 101"]), 101);
+  assert.equal(own(["m=audio 4000 RTP/AVP 0", "a=rtpmap:101 telephone-event/8000"]), 101);
+  assert.equal(own(["m=audio 4000 RTP/AVP 0 101", "a=rtpmap:101 iLBC/8000"]), undefined);
+  assert.equal(own(["m=audio 4000 RTP/AVP 0 96", "a=rtpmap:96 telephone-event/8000"]), undefined);
 });
 
 test("of events offered at two clock rates those of the audio's are agreed on, whatever their number (RFC 4733 section 2.1; R-227)", () => {
@@ -236,7 +257,7 @@ test("of events offered at two clock rates those of the audio's are agreed on, w
   ]);
   const { answer, remote } = agree(offer);
   assert.equal(remote.eventPayloadType, 97);
-  assert.equal(remote.offeredEventPayloadType, undefined);
+  assert.equal(remote.ownEventPayloadType, undefined);
   assert.deepEqual(lines(answer, "m"), ["m=audio 20002 RTP/AVP 0 97"]);
 });
 
@@ -280,10 +301,16 @@ test("an offer inside a dialog keeps the streams of before and their order", () 
   assert.equal(result.kind === "agreed" && result.remote.port, 6000);
 });
 
+test("refused streams behind those that we have offered change nothing of an answer (RFC 3264 section 6)", () => {
+  const result = readAnswer(sdp([...AUDIO, "m=video 0 RTP/AVP 31", "m=image 0 udptl t38"]), createOffer(LOCAL));
+  assert.equal(result.kind === "agreed" && result.remote.port, 4000);
+});
+
 for (const [reason, name, answer] of [
   ["unacceptable", "refuses the stream", sdp(["m=audio 0 RTP/AVP 0"])],
   ["unacceptable", "names only other codecs", sdp(["m=audio 4000 RTP/AVP 9"])],
-  ["malformed", "has another number of streams", sdp([...AUDIO, ...AUDIO])],
+  ["malformed", "has a stream that was not offered", sdp([...AUDIO, ...AUDIO])],
+  ["malformed", "lacks the stream that was offered", sdp([])],
   ["malformed", "is no SDP", "hello"],
 ] as const) {
   test(`an answer that ${name} is refused as ${reason}`, () => {

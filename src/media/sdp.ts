@@ -24,8 +24,11 @@ export interface RemoteMedia {
   srtp?: SrtpAgreement;
   /** Where its RTCP goes (RFC 3605); `muxed`: with the RTP (RFC 5761). Absent: to the next port. */
   rtcp?: { host: string; port: number } | "muxed";
-  /** Of an offer of ours, where the answer has another one: the peer may send its events under either (RFC 3264 section 6.1). */
-  offeredEventPayloadType?: number;
+  /**
+   * Ours: the peer may send its events under it where its answer has another one (RFC 3264 section 6.1), and some do who name none. Absent: it is
+   * the peer's too, or something else to him.
+   */
+  ownEventPayloadType?: number;
 }
 
 /** Our side of the description. */
@@ -62,7 +65,7 @@ interface SdpAgreement {
 }
 
 /** The telephone-event payload type of our own offers. */
-const OFFERED_EVENT_PAYLOAD_TYPE = 101;
+const OWN_EVENT_PAYLOAD_TYPE = 101;
 
 /** Longest description read; a carrier's largest (ICE, many crypto lines) stays under 8 KiB. */
 const MAX_SDP_BYTES = 16_384;
@@ -129,7 +132,7 @@ export function createOffer(local: LocalMedia, isOpportunistic = false): string 
       { codec: 0, number: 0 },
       { codec: 8, number: 8 },
     ],
-    remote: { host: "", port: 0, payloadType: 0, eventPayloadType: OFFERED_EVENT_PAYLOAD_TYPE, direction: "sendrecv" },
+    remote: { host: "", port: 0, payloadType: 0, eventPayloadType: OWN_EVENT_PAYLOAD_TYPE, direction: "sendrecv" },
   };
   const { previous, srtp } = local;
   const before = previous === null ? [] : parse(previous).media;
@@ -147,14 +150,18 @@ export function readAnswer(answer: string, offer: string): SdpAgreement | SdpRef
   const session = readSession(answer);
   if ("reason" in session) return session;
   const offered = parse(offer);
-  if (session.media.length !== offered.media.length) return malformed("the answer has another number of streams than the offer");
+  // Some refuse streams that nobody has offered.
+  const surplus = session.media.slice(offered.media.length);
+  if (session.media.length < offered.media.length || surplus.some(isActive))
+    return malformed("the answer has another number of streams than the offer");
   const at = offered.media.findIndex(isActive);
   const [media, asked] = [session.media[at], offered.media[at]];
   if (!media || !asked) return malformed("the answer has no stream for ours");
   const stream = readStream(session, media, String(offered.connection?.ip ?? ""));
   if ("reason" in stream) return stream;
   const { remote } = stream;
-  if (remote.eventPayloadType !== OFFERED_EVENT_PAYLOAD_TYPE) remote.offeredEventPayloadType = OFFERED_EVENT_PAYLOAD_TYPE;
+  const { eventPayloadType } = remote;
+  if (eventPayloadType !== null && eventPayloadType !== OWN_EVENT_PAYLOAD_TYPE) remote.ownEventPayloadType = OWN_EVENT_PAYLOAD_TYPE;
   const ours = ownKeys(offer);
   if (isEncrypted(media) !== isEncrypted(asked)) return unacceptable("an answer of another transport than was offered");
   if (!isEncrypted(media) && (ours.length === 0 || !media.crypto)) return { kind: "agreed", remote };
@@ -204,6 +211,8 @@ function keysInForce({ previous, srtp }: LocalMedia): CryptoLine[] {
 function isEncrypted({ protocol }: SdpMedia): boolean {
   return protocol === "RTP/SAVP" || protocol === "RTP/SAVPF";
 }
+
+type RtpMap = SdpMedia["rtp"][number];
 
 /** A codec under the number that the peer gives it. */
 interface NumberedCodec {
@@ -265,6 +274,8 @@ function readStream(session: SdpSession, media: SdpMedia, ownHost: string): Stre
   const direction = MIRRORED[written as Direction] ?? "sendrecv";
   const eventPayloadType = formats.find((format) => isTelephoneEvent(media, format)) ?? null;
   const remote: RemoteMedia = { host, port, payloadType, eventPayloadType, direction: onHold ? WITHOUT_SENDING[direction] : direction };
+  const isOther = media.rtp.some((entry) => entry.payload === OWN_EVENT_PAYLOAD_TYPE && !isNamedEvent(entry));
+  if (eventPayloadType === null && !isOther) remote.ownEventPayloadType = OWN_EVENT_PAYLOAD_TYPE;
   if (renamed.length > 0) remote.payloadTypes = Object.fromEntries(renamed.map(({ codec, number }) => [codec, number]));
   const rtcp = rtcpAddress(media, host);
   return { codecs, remote: rtcp ? { ...remote, rtcp } : remote };
@@ -307,18 +318,26 @@ function codecOf(media: SdpMedia, format: number): 0 | 8 | null {
   const map = media.rtp.find((entry) => entry.payload === format);
   if (!map) return format === 0 || format === 8 ? format : null;
   const isMono = map.encoding === undefined || Number(map.encoding) === 1;
-  return map.rate === 8000 && isMono ? (CODECS.get(String(map.codec).toUpperCase()) ?? null) : null;
+  return hasOurRate(map) && isMono ? (CODECS.get(String(map.codec).toUpperCase()) ?? null) : null;
 }
 
 function isTelephoneEvent(media: SdpMedia, format: number): boolean {
-  return media.rtp.some(
-    (entry) => entry.payload === format && String(entry.codec).toLowerCase() === "telephone-event" && entry.rate === 8000,
-  );
+  return media.rtp.some((entry) => entry.payload === format && isNamedEvent(entry) && hasOurRate(entry));
+}
+
+function isNamedEvent({ codec }: RtpMap): boolean {
+  return String(codec).toLowerCase() === "telephone-event";
+}
+
+/** Some leave the clock rate out. */
+function hasOurRate({ rate = 8000 }: RtpMap): boolean {
+  return rate === 8000;
 }
 
 /** The address, in the spelling the socket reports for a packet's source; null for names, multicast and nonsense. */
 function hostOf(connection: SdpConnection): string | null {
-  const text = String(connection.ip);
+  // A time to live belongs to a multicast group, and says nothing of a host.
+  const text = String(connection.ip).replace(/\/\d{1,3}$/, "");
   if (connection.version === 4 && isIP(text) === 4) return Number(text.split(".")[0]) < 224 ? text : null;
   if (connection.version !== 6 || isIP(text) !== 6 || text.includes("%")) return null;
   const canonical = canonicalHost(text);

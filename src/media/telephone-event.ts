@@ -6,6 +6,7 @@ export const STAR: DtmfDigit = 10;
 export const HASH: DtmfDigit = 11;
 
 const EVENT_BYTES = 4;
+const LAST_KEY = 15;
 const END_BIT = 0x80;
 const LONGEST_SEGMENT = 0xffff;
 /** Some end a segment with the last packet that is whole: samples of the longest usual one, 100 ms. */
@@ -113,6 +114,11 @@ export class TelephoneEventReceiver {
 /** Whether a later packet with the timestamp of an event is of the next digit: another one, or the same one down once more. */
 function hasFollowed(event: Event, before: Event): boolean {
   return event.code !== before.code || (before.ended && !event.ended && event.duration < before.duration);
+}
+
+/** Whether this is the whole payload of an event that is a key, A to D included. */
+export function isKey(payload: Uint8Array): boolean {
+  return payload.length === EVENT_BYTES && (payload[0] ?? 0) <= LAST_KEY;
 }
 
 /** How long the digit of a telephone-event payload has been down, in samples. */

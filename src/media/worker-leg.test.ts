@@ -204,6 +204,32 @@ test("tones count where events were agreed on and none comes; with the first eve
   assert.deepEqual(digits(), [4, 7, 9, 9, 5]);
 });
 
+test("events under our own number count where the peer has named none, once beside their tones; what is no key does not (R-227, R-228)", async (t) => {
+  const { clock, leg, peer, port, remote, digits, digitCame } = rig(t);
+  const send = (...datagrams: Uint8Array[]) => {
+    for (const datagram of datagrams) peer.send(datagram, port, HOST);
+  };
+  const other = (sequence: number, payload: Uint8Array) =>
+    send(writeRtp({ marker: true, payloadType: 101, sequence, timestamp: sequence * 160, ssrc: 5, payload }));
+  leg.setRemote({ ...remote, eventPayloadType: null, ownEventPayloadType: 101 });
+  send(...tones(10, 4), quiet(15), quiet(16), quiet(17), ...tones(18, 7), event(23, 7), quiet(24), quiet(25));
+  await digitCame(2);
+  send(event(27, 9), ...tones(28, 9), quiet(33), quiet(34), quiet(35));
+  await digitCame(3);
+  clock.advance(1_000);
+  other(36, eventPayload(16, 160, false));
+  other(37, Uint8Array.of(1, 0, 0, 160, 0, 0, 0, 0));
+  other(38, Uint8Array.of(1, 0));
+  send(event(39, 5));
+  await digitCame(4);
+  assert.deepEqual(digits(), [4, 7, 9, 5]);
+  // Described once more, as to refresh the session: what came as an event has no echo still.
+  leg.setRemote({ ...remote, eventPayloadType: null, ownEventPayloadType: 101 });
+  send(...tones(40, 2), quiet(45), event(46, 8));
+  await digitCame(5);
+  assert.deepEqual(digits(), [4, 7, 9, 5, 8]);
+});
+
 test("packets lost in the middle of a digit's tones do not make two of it, a pause does (R-228)", async (t) => {
   const { leg, peer, port, remote, digits, digitCame } = rig(t);
   leg.setRemote({ ...remote, eventPayloadType: null });

@@ -7,7 +7,7 @@ import { ArrivalTimes, type ReadingTurns } from "./arrival-times.ts";
 import { digitParts } from "./digit-parts.ts";
 import { JitterBuffer } from "./jitter-buffer.ts";
 import { KeySource } from "./key-source.ts";
-import { type DtmfDigit, HASH, TelephoneEventReceiver } from "./telephone-event.ts";
+import { type DtmfDigit, HASH, isKey, TelephoneEventReceiver } from "./telephone-event.ts";
 import { type LegSockets, bindLegSockets } from "./leg-sockets.ts";
 import { Listener } from "./listener.ts";
 import type { Pacer } from "./pacer.ts";
@@ -149,6 +149,8 @@ export class WorkerLeg implements RelayTarget {
   /** The first or a new description of the peer. */
   setRemote(remote: RemoteMedia): void {
     const now = this.#deps.clock.monotonic();
+    // He may send tones from here on.
+    if (remote.eventPayloadType === null && this.#remote?.eventPayloadType !== null) this.#sendsEvents = false;
     this.#remote = remote;
     this.#rtcpSource = null;
     this.#setKeys(remote);
@@ -407,7 +409,7 @@ export class WorkerLeg implements RelayTarget {
     if (!packet || !this.#lock) return false;
     const payloadType = codecOf(packet.payloadType, this.#remote?.payloadTypes);
     packet.payloadType = payloadType;
-    const isEvent = this.#isEvent(payloadType);
+    const isEvent = this.#isEvent(packet);
     const isAudio = payloadType === 0 || payloadType === 8;
     // What was not agreed on says that a peer lives and which sequence numbers it has used, but not who it is.
     if (!isEvent && !isAudio && payloadType !== COMFORT_NOISE && !this.#ssrc.isMain(packet.ssrc)) return false;
@@ -436,9 +438,10 @@ export class WorkerLeg implements RelayTarget {
     if (digit !== null) other.#sendRelayed(digit);
   }
 
-  #isEvent(payloadType: number): boolean {
-    const { eventPayloadType = null, offeredEventPayloadType } = this.#remote ?? {};
-    return eventPayloadType !== null && (payloadType === eventPayloadType || payloadType === offeredEventPayloadType);
+  /** Of a peer that has named no events what comes under our number may be anything, unless it looks like a key. */
+  #isEvent({ payloadType, payload }: RtpPacket): boolean {
+    const { eventPayloadType = null, ownEventPayloadType } = this.#remote ?? {};
+    return payloadType === eventPayloadType || (payloadType === ownEventPayloadType && (eventPayloadType !== null || isKey(payload)));
   }
 
   /** Of who holds us the keys alone: he hears none of our questions, and what comes in place of his voice is music or an announcement. */
@@ -477,9 +480,7 @@ export class WorkerLeg implements RelayTarget {
   #onFrame(frame: Uint8Array, isLost: boolean): void {
     this.#listener.hear(frame);
     if (this.#options.capture) this.#deps.report({ type: "audio", ulaw: new Uint8Array(frame) });
-    // Some agree on events and send tones all the same.
-    const areEchoes = this.#sendsEvents && this.#remote?.eventPayloadType !== null;
-    if (areEchoes || this.#sourceState !== "locked") return;
+    if (this.#sendsEvents || this.#sourceState !== "locked") return;
     this.#lost = isLost ? this.#lost + 1 : 0;
     // Taken for a pause, one packet lost in the middle of a digit would make two of it.
     if (isLost && this.#lost <= MOST_LOST) return;
