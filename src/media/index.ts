@@ -7,5 +7,5 @@ export type { DtmfDigit } from "./telephone-event.ts";
 export { HASH, STAR } from "./telephone-event.ts";
 export { Lateness } from "./lateness.ts";
 export { type LegStats, NO_STATS, type PlayPart } from "./protocol.ts";
-export { acceptOffer, createOffer, readAnswer } from "./sdp.ts";
+export { acceptOffer, createOffer, isUnspecified, readAnswer } from "./sdp.ts";
 export type { LocalMedia, RemoteMedia } from "./sdp.ts";

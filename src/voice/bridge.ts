@@ -1,6 +1,6 @@
 import { sleep } from "#src/kernel/clock.ts";
 import type { RemoteMedia } from "#src/media/index.ts";
-import { type Caller, sendable, type Target } from "./dial.ts";
+import { type Caller, isHeard, sendable, type Target, type Unanswered } from "./dial.ts";
 import { followReoffers } from "./reoffer.ts";
 import { writeTransferStatus } from "./transfer-status.ts";
 import type { CallDeps } from "./types.ts";
@@ -8,10 +8,18 @@ import type { CallDeps } from "./types.ts";
 /** A bridged call is ended after this long: nobody pays for a line that two machines keep open. */
 const LONGEST_BRIDGE_MS = 2 * 3_600_000;
 
-/** Relays, and reports the transfer, until one side hangs up, then ends the other. */
-export async function bridge({ session, leg, dialog, signal, joined }: Caller, target: Target, deps: CallDeps): Promise<void> {
+/**
+ * Relays, and reports the transfer, until one side hangs up, then ends the other. A target that is not to be heard yet rings on for the caller: it
+ * has not answered if that stays so.
+ */
+export async function bridge(
+  { session, leg, dialog, signal, joined }: Caller,
+  target: Target,
+  deps: CallDeps,
+): Promise<"completed" | Unanswered> {
   const { media, clock } = deps;
   const over = new AbortController();
+  const heard = new AbortController();
   const end = () => over.abort(new Error("one side hung up"));
   signal.addEventListener("abort", end, { once: true });
   target.dialog.onBye = end;
@@ -20,13 +28,21 @@ export async function bridge({ session, leg, dialog, signal, joined }: Caller, t
   // at for long is not to undo what was described after it.
   const update = async (remote: RemoteMedia) => {
     const sent = await sendable(remote, deps);
-    if (sent) target.leg.update(sent);
-    else end();
+    if (!sent) return end();
+    target.leg.update(sent);
+    if (isHeard(remote)) heard.abort();
   };
   let updated = Promise.resolve();
   followReoffers(target.dialog, { update: (remote) => void (updated = updated.then(() => update(remote)).catch(end)) }, target.local);
   if (signal.aborted || target.dialog.ended) end();
   try {
+    if (target.silentUntil !== null) {
+      media.relayEarlyMedia(target.leg, leg);
+      const ringsFor = target.silentUntil - clock.monotonic();
+      await sleep(clock, ringsFor, AbortSignal.any([over.signal, heard.signal])).catch(() => undefined);
+      leg.stopPlayback();
+      if (!heard.signal.aborted) return signal.aborted ? "caller_hung_up" : "no_answer";
+    }
     // Before anything is written: the two talk, however long that takes and whether or not it can be.
     media.bridge(leg, target.leg);
     joined();
@@ -34,6 +50,7 @@ export async function bridge({ session, leg, dialog, signal, joined }: Caller, t
     for (const side of [{ leg, dialog }, target]) side.dialog.onDtmfDigit = (digit) => side.leg.relayDigit(digit);
     await writeTransferStatus(session.id, "completed", deps);
     await sleep(clock, LONGEST_BRIDGE_MS, over.signal).catch(() => undefined);
+    return "completed";
   } finally {
     // Not waited for: a target that has vanished answers its BYE no more, and the caller would hear nothing for half a minute (Timer F).
     if (!target.dialog.ended) void target.dialog.bye();

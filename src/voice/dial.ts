@@ -1,7 +1,7 @@
 import type { TransferPolicy } from "#src/checkout/index.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Speaking } from "#src/conversation/index.ts";
-import { createOffer, type LocalMedia, type MediaLeg, readAnswer, type RemoteMedia } from "#src/media/index.ts";
+import { createOffer, isUnspecified, type LocalMedia, type MediaLeg, readAnswer, type RemoteMedia } from "#src/media/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { CallDialog, InviteFailed, OutgoingCall } from "#src/sip/index.ts";
 import { type Destination, isEncrypted, redirection } from "./destination.ts";
@@ -61,6 +61,8 @@ export interface Target {
   dialog: CallDialog;
   /** Our side of the session, for the target's re-INVITEs. */
   local: LocalMedia;
+  /** It has answered, and is not to be heard yet: a queue that picks up before it has an agent (RFC 3725). Until when it may leave it at that. */
+  silentUntil: number | null;
 }
 
 /**
@@ -106,6 +108,7 @@ async function call(
   const { settings, media, userAgent, log } = deps;
   const { trunks } = settings;
   const { target, via, avoidsTrunks } = destination;
+  const started = deps.clock.monotonic();
   const from = await outlast(() => presentedAs(session.projectId, deps), signal, deps);
   const leg = await media.open();
   const local = newLocalMedia(leg.port, isEncrypted(destination), deps);
@@ -151,13 +154,16 @@ async function call(
     if (agreed.kind === "refused") log.warn("transfer_refused", { session: session.id, project: session.projectId, reason: agreed.detail });
     const remote = signal.aborted || agreed.kind === "refused" ? null : await sendable(agreed.remote, deps);
     if (!remote) {
-      await Promise.all([dialog.bye(), leg.close()]);
+      // Not waited for: the caller hears the ringing tone meanwhile.
+      void dialog.bye();
+      await leg.close();
       return signal.aborted ? "caller_hung_up" : "failed";
     }
     over.abort();
     leg.start(remote);
     crashPoint("transfer_answered");
-    return { leg, dialog, local };
+    const silentUntil = agreed.kind === "agreed" && !isHeard(agreed.remote) ? started + ringTimeoutMs : null;
+    return { leg, dialog, local, silentUntil };
   } catch (error) {
     await leg.close();
     if (signal.aborted) return "caller_hung_up";
@@ -187,6 +193,11 @@ export async function presentedAs(projectId: string, { projects, database, setti
 export async function sendable(remote: RemoteMedia, deps: CallDeps): Promise<RemoteMedia | null> {
   if (remote.host === NOWHERE || (await isReachable(remote, deps))) return remote;
   return isSentTo(remote) ? null : { ...remote, host: NOWHERE };
+}
+
+/** Whether audio may come from there: who holds the call may play music. */
+export function isHeard({ direction, host }: RemoteMedia): boolean {
+  return (direction === "sendrecv" || direction === "recvonly") && !isUnspecified(host);
 }
 
 /** Whether audio is sent there: whoever holds the call gets none. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { Secret } from "#src/kernel/secret.ts";
+import type { ManualClock } from "#src/kernel/testing.ts";
 import { type Log, startLease } from "#src/platform/index.ts";
 import { OFFER, TestDialog, TestLeg, TestUserAgent, TONE, voiceFixture, type VoiceFixture } from "./testing.ts";
 import { transferBack } from "./transfer.ts";
@@ -267,19 +268,27 @@ test("a target that holds the call from where nothing may be sent is sent nothin
   await transferring;
 });
 
-test("a target that answers on hold, as a queue without a free agent does, is joined and talked to once it names its side (R-226, R-320, S-50)", async () => {
-  const holding = (host: string, port = 40_000) =>
-    OFFER.replaceAll("192.0.2.7", host).replace("m=audio 40000", `a=inactive\r\nm=audio ${port}`);
+/** The answer of a target that holds the call from the first. */
+const holding = (host: string, port = 40_000) =>
+  OFFER.replaceAll("192.0.2.7", host).replace("m=audio 40000", `a=inactive\r\nm=audio ${port}`);
+const NOBODY_CAME = `Nobody's answering. ${NOT_CHARGED}`;
+
+test("a target that answers on hold, as a queue without a free agent does, rings on, and is joined once it can be heard (R-226, R-320, S-50)", async () => {
   for (const answer of [OFFER.replaceAll("192.0.2.7", "0.0.0.0"), holding("0.0.0.0", 9), holding("192.0.2.9")]) {
-    const { userAgent, transferring, status } = await rig("sip:agent@pbx.example");
+    const { userAgent, caller, transferring, status } = await rig("sip:agent@pbx.example");
     userAgent.unreachable.add("0.0.0.0").add("192.0.2.9");
     await userAgent.events.until("invited");
     const leg = fixture.media.legs.at(-1)!;
+    const bridges = fixture.media.bridges.length;
     userAgent.pickUp(answer);
     const { dialog } = userAgent;
     while (!dialog.onReinvite && !leg.isClosed) await turn();
+    // What it plays meanwhile takes the place of the ringing tone.
+    assert.deepEqual([caller.leg.isPlaying, fixture.media.early.at(-1)], [true, [leg, caller.leg]], answer);
+    assert.deepEqual([fixture.media.bridges.length, await status()], [bridges, null], answer);
     dialog.onReinvite?.(OFFER);
-    while (leg.remotes.length < 2 && !leg.isClosed) await turn();
+    while (fixture.media.bridges.length === bridges && !leg.isClosed) await turn();
+    assert.equal(caller.leg.isPlaying, false);
     dialog.hangUp();
     await transferring;
     assert.equal(await status(), "completed", answer);
@@ -291,6 +300,54 @@ test("a target that answers on hold, as a queue without a free agent does, is jo
       ],
     );
   }
+});
+
+test("a target that plays music to the caller it holds is joined: a queue may take longer than it may ring (R-320)", async () => {
+  const { userAgent, caller, transferring, status } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  const bridges = fixture.media.bridges.length;
+  userAgent.pickUp(OFFER.replace("m=audio", "a=sendonly\r\nm=audio"));
+  while (fixture.media.bridges.length === bridges) await turn();
+  assert.equal(caller.leg.isPlaying, false);
+  userAgent.dialog.hangUp();
+  await transferring;
+  assert.equal(await status(), "completed");
+});
+
+for (const [what, end] of [
+  ["stays so for as long as it may ring", ({ deps }) => (deps.clock as ManualClock).advance(60_000)],
+  ["hangs up", ({ userAgent }) => userAgent.dialog.hangUp()],
+] satisfies [string, (made: Awaited<ReturnType<typeof rig>>) => void][]) {
+  test(`a target that answers on hold and ${what} has not answered, and the caller hears that (R-321, R-330)`, async () => {
+    const made = await rig("sip:agent@pbx.example");
+    const { userAgent, failed } = made;
+    await userAgent.events.until("invited");
+    const leg = fixture.media.legs.at(-1)!;
+    const bridges = fixture.media.bridges.length;
+    userAgent.pickUp(holding("0.0.0.0"));
+    while (!userAgent.dialog.onReinvite && !leg.isClosed) await turn();
+    end(made);
+    assert.deepEqual(await failed(), ["no_answer", NOBODY_CAME]);
+    assert.deepEqual([fixture.media.bridges.length, leg.isClosed, userAgent.dialog.ended], [bridges, true, true]);
+  });
+}
+
+test("a caller who hangs up while the target holds the call from the first was not transferred (R-321)", async () => {
+  const { userAgent, transferring, status, hangUp } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  userAgent.pickUp(holding("0.0.0.0"));
+  while (!userAgent.dialog.onReinvite) await turn();
+  hangUp.abort();
+  await transferring;
+  assert.deepEqual([await status(), userAgent.dialog.ended], ["caller_hung_up", true]);
+});
+
+test("an answer that refuses our audio is told to the caller at once, however long its BYE is unanswered (R-321, R-330)", async () => {
+  const { userAgent, failed } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  userAgent.dialog.bye = () => new Promise(() => {});
+  userAgent.pickUp(OFFER.replace("40000", "0"));
+  assert.deepEqual(await failed(), ["failed", SORRY]);
 });
 
 test("a hold right behind a resume is not overtaken by it, however long the resume is looked at (R-226, S-50)", async () => {

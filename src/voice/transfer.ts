@@ -60,8 +60,8 @@ async function attempt(callback: string, caller: Caller, deps: CallDeps): Promis
   try {
     const outcome = referred === null ? "bridge" : await refer(referred, project.country, caller, deps);
     const target = outcome === "bridge" ? await reach(destination, project, referred !== null, caller, deps) : outcome;
-    if (typeof target !== "string") await bridge(caller, target, deps);
-    else if (target === "completed" || caller.dialog.isTakenOver) await handOver(caller, deps);
+    if (typeof target !== "string") return await bridge(caller, target, deps);
+    if (target === "completed" || caller.dialog.isTakenOver) await handOver(caller, deps);
     else return target;
     return "completed";
   } finally {
@@ -101,7 +101,7 @@ async function reach(
   else leg.play("connecting", partsOf(clips));
   leg.play("ringing", ringingTone(project.country, RING_MS));
   const target = await dial(destination, project, caller, told.promise, deps);
-  leg.stopPlayback();
+  if (typeof target === "string" || target.silentUntil === null) leg.stopPlayback();
   return target;
 }
 
