@@ -19,6 +19,7 @@ const REASONS: Readonly<Record<number, string>> = {
   416: "Unsupported URI Scheme",
   420: "Bad Extension",
   422: "Session Interval Too Small",
+  469: "Bad Info Package",
   480: "Temporarily Unavailable",
   481: "Call/Transaction Does Not Exist",
   482: "Loop Detected",

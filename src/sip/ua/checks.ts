@@ -67,6 +67,12 @@ const contentType: Check = (request) => {
   return optional ? null : { status: 415, headers: [["Accept", understood.join(", ")]] };
 };
 
+/** RFC 6086 section 4.2.2: there is no package that we take. A key is one whatever it is said to be. */
+const infoPackage: Check = (request) => {
+  const isOther = request.method === "INFO" && request.fields.first("info-package") !== null;
+  return isOther && !DTMF_TYPES.includes(request.contentType ?? "") ? { status: 469, headers: [["Recv-Info", ""]] } : null;
+};
+
 /** Section 20.1: an INVITE that cannot be answered with a session description cannot be answered. */
 const accept: Check = (request) => {
   if (request.method !== "INVITE" || request.fields.first("accept") === null) return null;
@@ -79,4 +85,8 @@ export const checkTarget: Check = (request, protocol) => method(request, protoco
 
 /** What can be said once it is known whom the request is for. */
 export const checkContent: Check = (request, protocol) =>
-  require(request, protocol) ?? encoding(request, protocol) ?? contentType(request, protocol) ?? accept(request, protocol);
+  require(request, protocol) ??
+  encoding(request, protocol) ??
+  infoPackage(request, protocol) ??
+  contentType(request, protocol) ??
+  accept(request, protocol);
