@@ -41,8 +41,11 @@ export class TransactionLayer {
   receiveRequest(request: SipRequest, flow: Flow): void {
     const key = serverTransactionKey(request, flow.protocol);
     const known = this.#servers.get(key);
-    if (known) known.receive(request, flow);
-    else if (request.method === "ACK") this.#user.onAck(request);
+    if (known) {
+      known.receive(request, flow);
+      // An acknowledged refusal is over: what is left of it absorbs further copies of the ACK.
+      if (request.method === "ACK" && (known.finalStatus ?? 0) >= 300) this.#unmerge(known);
+    } else if (request.method === "ACK") this.#user.onAck(request);
     else this.#create(request, flow, key);
   }
 
@@ -81,13 +84,18 @@ export class TransactionLayer {
       onAck: (ack: SipRequest) => this.#user.onAck(ack),
       terminated: (transaction: ServerTransaction) => {
         this.#servers.delete(key);
-        if (this.#merges.get(merge) === transaction.key) this.#merges.delete(merge);
+        this.#unmerge(transaction);
       },
     };
     const transaction = new ServerTransaction(request, flow, key, merged, hooks, this.#clock);
     this.#servers.set(key, transaction);
     if (mergeable && !merged) this.#merges.set(merge, key);
     transaction.begin();
+  }
+
+  #unmerge({ request, flow, key }: ServerTransaction): void {
+    const merge = mergedRequestKey(request, flow.protocol);
+    if (this.#merges.get(merge) === key) this.#merges.delete(merge);
   }
 
   #deliver(transaction: ServerTransaction): void {
