@@ -171,14 +171,18 @@ test("a call nobody answers is cancelled after its ring time and fails with 408"
   await cancelled;
 });
 
-test("a callee that never answers a packet is given up after 64*T1", async () => {
+test("a callee that has sent nothing for 10 s, not even 100, is given up, and what it says later rings nobody (R-330, RFC 3261 section 17.2.1)", async () => {
   const clock = new ManualClock();
-  const silent = await rawUdp(1);
   const caller = await agent({ clock });
+  const silent = await rawUdp(caller.port);
   const outgoing = caller.agent.invite({ target: `sip:127.0.0.1:${silent.port}`, from: "sip:a@b", offer: OFFER, ringTimeoutMs: 60_000 });
-  await silent.requests.next();
-  clock.advance(32_000);
+  const invite = await silent.requests.next();
+  clock.advance(10_000);
   await assert.rejects(outgoing.answered, failed(408));
+  silent.send(respond(invite, 180, "late").toBytes());
+  let request = await silent.requests.next();
+  while (request.method === "INVITE") request = await silent.requests.next();
+  assert.equal(request.method, "CANCEL");
   await silent.close();
 });
 

@@ -35,6 +35,8 @@ export interface Outcome {
 
 /** A server of several that has sent nothing by then, not even 100, is given up for the next one; Timer B would take 32 s of the caller's time. */
 export const SILENT_SERVER_MS = 5_000;
+/** The same for a callee's only server, or its last: it has had five copies of the INVITE, and sends 100 within 200 ms (section 17.2.1). */
+const SILENT_CALLEE_MS = 10_000;
 
 /** Somebody who follows an exchange. Responses of a server that was given up for the next one may come still. */
 interface Watcher {
@@ -225,7 +227,8 @@ const PROTOCOLS: Readonly<Record<SipUri["scheme"], Readonly<Record<string, Proto
 function send(agent: Agent, request: SipRequest, flow: Flow, watcher: Watcher, hasNext: boolean): Promise<Outcome> {
   return new Promise((resolve) => {
     const silent = () => resolve({ status: 408, reason: "no answer", response: null });
-    const stopWaiting = hasNext && request.method === "INVITE" ? agent.clock.after(SILENT_SERVER_MS, silent) : () => {};
+    const longest = hasNext ? SILENT_SERVER_MS : request.toTag === null ? SILENT_CALLEE_MS : null;
+    const stopWaiting = longest !== null && request.method === "INVITE" ? agent.clock.after(longest, silent) : () => {};
     const transaction = agent.transactions.request(request, flow, {
       onResponse: (response) => {
         stopWaiting();

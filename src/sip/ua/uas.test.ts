@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { createIdentity } from "#simulators/tls.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { ManualClock } from "#src/kernel/testing.ts";
-import { respond, type SipRequest } from "../grammar/message.ts";
+import { respond, type SipRequest, type SipResponse } from "../grammar/message.ts";
 import type { CallDialog } from "./call-dialog.ts";
 import { agentAndPeer, ANSWER, type Changes, OFFER, rawTcp, rawUdp, requestText, testAgent } from "./testing.ts";
 import type { UserAgentOptions } from "./user-agent.ts";
@@ -159,10 +159,20 @@ test("the same request by another way is answered 482 (R-221)", async () => {
   const invite: Changes = { method: "INVITE", headers: { "Call-ID": "fork" }, body: OFFER };
   peer.send(requestText(peer, { ...invite, branch: "one" }));
   const first = await calls.next();
-  assert.equal((await ask({ ...invite, branch: "two" })).status, 482);
-  first.reject(404);
-  assert.equal((await peer.responses.next()).status, 404);
+  const acknowledge = (branch: string, { fields }: SipResponse) =>
+    peer.send(requestText(peer, { method: "ACK", headers: { "Call-ID": "fork", To: fields.first("to") }, branch }));
+  const second = await ask({ ...invite, branch: "two" });
+  assert.equal(second.status, 482);
+  acknowledge("two", second);
+  first.reject(503);
+  const refusal = await peer.responses.next();
+  assert.equal((await ask({ ...invite, branch: "three" })).status, 482);
   assert.equal(calls.waiting.length, 0);
+  // A proxy that has acknowledged the refusal and asks once more has not forked it.
+  acknowledge("one", refusal);
+  peer.send(requestText(peer, { ...invite, branch: "four" }));
+  (await calls.next()).reject(486);
+  assert.equal((await peer.responses.next()).status, 486);
 });
 
 test("a retransmitted INVITE is no second call (R-221)", async () => {
@@ -355,6 +365,20 @@ test("INFO delivers keys, and what is no key is answered 415 (R-226)", async () 
   const nortel = { ...inside, "Content-Type": "application/vnd.nortelnetworks.digits" };
   assert.equal((await ask({ method: "INFO", headers: nortel, body: "p=Digit-Collection\r\ny=Digits\r\nd=*\r\n", cseq: 7 })).status, 200);
   assert.deepEqual(keys, [4, 11, 10]);
+});
+
+test("INFO of a package is answered 469, a key in it is one all the same (RFC 6086 section 4.2.2; R-226)", async () => {
+  const { dialog, ask, inside } = await called();
+  const keys: number[] = [];
+  dialog.onDtmfDigit = (key) => keys.push(key);
+  const packaged = { ...inside, "Info-Package": "conference" };
+  for (const [cseq, more] of [{ headers: { "Content-Type": "text/plain" }, body: "1" }, {}].entries()) {
+    const refused = await ask({ method: "INFO", cseq: 2 + cseq, ...more, headers: { ...packaged, ...more.headers } });
+    assert.deepEqual([refused.status, refused.reason, refused.fields.first("Recv-Info")], [469, "Bad Info Package", ""]);
+  }
+  const headers = { ...inside, "Info-Package": "dtmf", "Content-Type": "application/dtmf-relay" };
+  assert.equal((await ask({ method: "INFO", headers, body: "Signal=4", cseq: 4 })).status, 200);
+  assert.deepEqual(keys, [4]);
 });
 
 test("a retransmitted INFO is one key, and one of a new transaction another, whatever its number in the dialog", async () => {
