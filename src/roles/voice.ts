@@ -89,7 +89,7 @@ export async function startVoiceRole(modules: Modules, promptCache: string): Pro
     users: config.sipUsers ?? [],
     log,
     mayReach: sipReach(modules),
-    busyFor: () => (media.isRunning ? admission.busyFor(calls.activeCalls) : MEDIA_BACK_S),
+    busyFor: () => (media.isRunning ? admission.busyFor(calls.activeCalls, calls.pendingCalls) : MEDIA_BACK_S),
     onInvite: (call) => {
       instruments.countCall();
       watchInvites(call.source.address);

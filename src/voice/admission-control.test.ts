@@ -54,6 +54,20 @@ test("a pacer that is late for half a second refuses new calls, until it has bee
   assert.equal(lines.length, 2);
 });
 
+test("INVITEs that are being looked up are no calls on the line: fifty at once are told what is wrong with each, a flood is not (R-219, R-220)", () => {
+  const { admission, pass } = rig();
+  pass(750, 11);
+  assert.equal(admission.refuse(49, 49), null);
+  assert.equal(admission.refuse(73, 49), null);
+  for (const [active, pending] of [
+    [74, 49],
+    [50, 50],
+  ] as const) {
+    assert.equal(admission.refuse(active, pending)?.reason, "overload");
+    assert.equal(admission.busyFor(active, pending), 10);
+  }
+});
+
 test("who only asks is told as a call would be, and is not counted", () => {
   const { admission, refused } = rig(20);
   assert.equal(admission.busyFor(19), null);

@@ -44,6 +44,8 @@ const TICK_MS = 20;
  * would help nobody.
  */
 const FEW_CALLS = 25;
+/** INVITEs that are being looked up at a time: so many are no burst for one session (R-220), but a flood, which may well be what makes us late. */
+const MANY_PENDING = 50;
 
 /** After so many seconds a caller may come again (RFC 3261 section 21.5.4). */
 const RETRY_AFTER_S: Readonly<Record<RefusalReason, number>> = { draining: 30, max_calls: 30, overload: 10 };
@@ -95,28 +97,29 @@ export class AdmissionControl {
   }
 
   /** As `refuse`, for somebody who only asks: nothing is counted. */
-  busyFor(active: number): number | null {
-    const reason = this.#reason(active);
+  busyFor(active: number, pending = 0): number | null {
+    const reason = this.#reason(active, pending);
     return reason && RETRY_AFTER_S[reason];
   }
 
-  /** Seconds after which to try again when a call beside `active` others may not be let in; null when it may. */
-  refuse(active: number): { reason: RefusalReason; retryAfterS: number } | null {
-    const reason = this.#reason(active);
+  /** Seconds after which to try again when a call beside `active` others, of which `pending` are still being looked up, may not be let in; null when it may. */
+  refuse(active: number, pending = 0): { reason: RefusalReason; retryAfterS: number } | null {
+    const reason = this.#reason(active, pending);
     if (reason === null) return null;
     this.#options.onRefused?.(reason);
     if (reason === "overload" && this.#refusing) this.#countRefused(this.#refusing);
     return { reason, retryAfterS: RETRY_AFTER_S[reason] };
   }
 
-  #reason(active: number): RefusalReason | null {
+  #reason(active: number, pending: number): RefusalReason | null {
     const { maxCalls, log } = this.#options;
     const isFull = active >= maxCalls;
     if (isFull && !this.#isFull) log.warn("max_calls_reached", { count: active });
     this.#isFull = isFull;
     if (this.#isDraining) return "draining";
     if (isFull) return "max_calls";
-    return this.#refusing && active >= FEW_CALLS ? "overload" : null;
+    const isMuch = active - pending >= FEW_CALLS || pending >= MANY_PENDING;
+    return this.#refusing && isMuch ? "overload" : null;
   }
 
   #tick(): void {

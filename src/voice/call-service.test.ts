@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { AdmissionControl } from "./admission-control.ts";
+import { AdmissionControl, WINDOW_MS } from "./admission-control.ts";
 import { createCallService } from "./call-service.ts";
 import { OFFER, TestCall, TestMedia, voiceFixture, type VoiceFixture } from "./testing.ts";
 import type { CallDeps } from "./types.ts";
@@ -13,9 +13,8 @@ before(async () => {
 });
 after(() => fixture.close());
 
-function service({ maxCalls = 1_000 } = {}, deps: Partial<CallDeps> = {}) {
+function service({ maxCalls = 1_000, admission = new AdmissionControl({ ...fixture.deps, maxCalls }) } = {}, deps: Partial<CallDeps> = {}) {
   const voice = { render: () => Promise.resolve(new Uint8Array(1)) };
-  const admission = new AdmissionControl({ ...fixture.deps, maxCalls });
   return createCallService({ ...fixture.deps, ...deps, voice, endpoint: null, admission }, () => fixture.userAgent);
 }
 
@@ -46,6 +45,26 @@ test("a call beyond MAX_CALLS is told to come again, and the next one is taken w
   calls.onInvite(third.incoming);
   await idle(calls, third);
   assert.equal(third.status, null);
+});
+
+test("of fifty INVITEs at once for one session one is answered and the others are busy, however late this process is (R-219, R-220)", async () => {
+  const { clock } = fixture.process;
+  const admission = new AdmissionControl({ ...fixture.deps, maxCalls: 1_000 });
+  const end = admission.start();
+  for (let windows = 0; windows < 3; windows++) {
+    admission.noteMedia(50);
+    clock.advance(WINDOW_MS);
+  }
+  end();
+  assert.equal(admission.isOverloaded, true);
+  const calls = service({ admission });
+  const { id } = await fixture.create();
+  const all = Array.from({ length: 50 }, (_, at) => new TestCall({ callId: `burst-${at}`, fields: [`X-Session-Id: ${id}`] }));
+  for (const { incoming } of all) calls.onInvite(incoming);
+  const counted = () => [null, 486, 503].map((status) => all.filter((call) => call.status === status).length);
+  while (calls.pendingCalls > 0) await turn();
+  assert.deepEqual(counted(), [1, 49, 0]);
+  await idle(calls, ...all);
 });
 
 test("a draining service refuses new calls and finishes those it has (R-292)", async () => {

@@ -27,6 +27,8 @@ export interface CallService {
   /** Resolves when no call is left, and nothing of one that is still to be written. */
   idle(): Promise<void>;
   readonly activeCalls: number;
+  /** Those of them whose INVITE is still being looked up. */
+  readonly pendingCalls: number;
   /** Their Call-IDs, from the INVITE until everything of a call is closed. */
   readonly callIds: readonly string[];
 }
@@ -51,6 +53,7 @@ export function createCallService(deps: CallServiceDeps, userAgent: () => CallDe
   const prompts = createPrompts({ ...deps, recording: soundOf });
   const calls = new Map<Promise<void>, string>();
   const background = new Background();
+  let pending = 0;
   let recording = 0;
   const recorded = new WindowCounter({ clock: deps.clock, windowMs: RECORDED_MS, most: MOST_SOURCES });
   const callDeps: CallDeps = {
@@ -78,7 +81,8 @@ export function createCallService(deps: CallServiceDeps, userAgent: () => CallDe
   const take = async (call: IncomingCall): Promise<void> => {
     const log = deps.log.child({ call: call.callId });
     try {
-      const admission = await admit(call, callDeps);
+      pending++;
+      const admission = await admit(call, callDeps).finally(() => pending--);
       if ("status" in admission) {
         const question = admission.codeProject && (await openCodeQuestion(call, admission.codeProject, callDeps));
         if (question && (await runUnmatchedCall(call, question, callDeps))) return;
@@ -98,7 +102,7 @@ export function createCallService(deps: CallServiceDeps, userAgent: () => CallDe
 
   return {
     onInvite(call) {
-      const refused = deps.admission.refuse(calls.size);
+      const refused = deps.admission.refuse(calls.size, pending);
       if (refused) return call.reject(503, { headers: [["Retry-After", String(refused.retryAfterS)]] });
       const running = take(call).finally(() => calls.delete(running));
       calls.set(running, call.callId);
@@ -120,6 +124,9 @@ export function createCallService(deps: CallServiceDeps, userAgent: () => CallDe
     },
     get activeCalls() {
       return calls.size;
+    },
+    get pendingCalls() {
+      return pending;
     },
     get callIds() {
       return [...calls.values()];
