@@ -534,6 +534,29 @@ describe("the status webhook", () => {
     assert.ok((await eventOf(session)).delivered_at);
   });
 
+  for (const [tries, code] of [
+    [9, 503],
+    [10, 503],
+    [1, 410],
+  ] as const) {
+    test(`an event resent while its try ${tries} was under way is sent, whatever that one is answered then: ${code} (R-349)`, async () => {
+      const session = await finalSession();
+      const { id } = await eventOf(session);
+      const before = { tries: tries - 1, next_try_at: sql<Date>`clock_timestamp()` };
+      await fixture.database.db.updateTable("webhook_events").set(before).where("id", "=", id).execute();
+      const webhooks = createWebhooks(deps);
+      receiver.answer = (response) => {
+        receiver.answer = status(200);
+        void webhooks.resend(id).then(() => status(code)(response));
+      };
+      await tryDue();
+      await tryDue();
+      assert.partialDeepStrictEqual(await eventOf(session), { dead_at: null, tries: 1, last_status: "200" });
+      assert.equal(endpoint?.disabledAt, null);
+      assert.equal(receiver.received.length, 2);
+    });
+  }
+
   test("a worker hears of a session's end at once (R-285)", async () => {
     const stop = createWebhooks(deps).startSweep();
     await finalSession();
