@@ -134,7 +134,7 @@ export async function markDelivered(db: Db, id: string, status: string): Promise
 
 /**
  * What a try that failed leaves its event to. False, and nothing is changed, when it is no longer the event's last one: the event was resent
- * meanwhile, or taken after this try's claim had run out.
+ * meanwhile, or taken, and perhaps delivered, after this try's claim had run out.
  */
 async function markFailed(
   db: Db,
@@ -146,6 +146,7 @@ async function markFailed(
     .set(changes)
     .where("id", "=", id)
     .where("tries", "=", tries)
+    .where("delivered_at", "is", null)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }

@@ -14,7 +14,7 @@ import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import { createDelivery } from "./delivery.ts";
 import type { DeliveryDeps } from "./delivery.ts";
-import { claimDueEvent, keepBody } from "./events.ts";
+import { claimDueEvent, keepBody, markDelivered } from "./events.ts";
 import { bodyOf, createWebhooks, outboxOf, verifyWebhook } from "./index.ts";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -556,6 +556,16 @@ describe("the status webhook", () => {
       assert.equal(receiver.received.length, 2);
     });
   }
+
+  test("an event that another try has delivered is neither dead nor waiting, however this one failed (R-349)", async () => {
+    const session = await finalSession();
+    const { id } = await eventOf(session);
+    await fixture.database.db.updateTable("webhook_events").set({ tries: 9 }).where("id", "=", id).execute();
+    await makeDue(id);
+    receiver.answer = (response) => void markDelivered(fixture.database.db, id, "200").then(() => status(503)(response));
+    await tryDue();
+    assert.partialDeepStrictEqual(await eventOf(session), { tries: 10, dead_at: null, last_status: "200" });
+  });
 
   test("a worker hears of a session's end at once (R-285)", async () => {
     const stop = createWebhooks(deps).startSweep();
