@@ -33,6 +33,8 @@ const ANSWER_BYTES = 16 * 1024;
 /** Tries under way for one address of a project in one process (R-351). */
 const MOST_AT_ONCE = 4;
 const SWEEP_MS = 30_000;
+/** How far ahead a try is waited for by this process's own clock, which nobody sets (R-288); later ones are the sweeps'. */
+const AWAITED_MS = 40 * 60_000;
 /** Between what is said to the database and the timer of a wake-up: one that comes a moment too early finds nothing due. */
 const LATER_MS = 2;
 
@@ -148,8 +150,7 @@ export function createDelivery(deps: DeliveryDeps) {
       return;
     }
     const isWaiting = await markWaiting(database.db, event, outcome, wait);
-    // Later ones are the sweeps'.
-    if (isWaiting && wait <= SWEEP_MS) wakeAfter(wait, event.projectId, { id: event.id, tries: event.tries });
+    if (isWaiting && wait <= AWAITED_MS) wakeAfter(wait, event.projectId, { id: event.id, tries: event.tries });
   }
 
   /** Takes up what nobody was woken for and what a worker that died had claimed, and sees to what is due before the next sweep. */

@@ -232,21 +232,29 @@ describe("the status webhook", () => {
     assert.equal(receiver.received.length, 1);
   });
 
-  test("the second try comes after its five seconds also when the database server's clock is set back meanwhile (R-288, R-349)", async () => {
-    receiver.answer = status(500);
-    const { id } = await eventOf(await finalSession());
-    const delivery = createDelivery(deps);
-    await delivery.sweep();
-    await delivery.idle();
-    await fixture.database.db
-      .updateTable("webhook_events")
-      .set({ next_try_at: sql<Date>`next_try_at + interval '1 hour'` })
-      .where("id", "=", id)
-      .execute();
-    clock.advance(7_000);
-    await delivery.idle();
-    assert.equal(receiver.received.length, 2);
-  });
+  for (const [nth, tries, seconds] of [
+    ["second", 0, 7],
+    ["third", 1, 301],
+    ["fourth", 2, 1_801],
+  ] as const) {
+    test(`the ${nth} try comes at its time also when the database server's clock is set back meanwhile (R-288, R-349)`, async () => {
+      receiver.answer = status(500);
+      const { id } = await eventOf(await finalSession());
+      await fixture.database.db.updateTable("webhook_events").set({ tries }).where("id", "=", id).execute();
+      await makeDue(id);
+      const delivery = createDelivery(deps);
+      await delivery.sweep();
+      await delivery.idle();
+      await fixture.database.db
+        .updateTable("webhook_events")
+        .set({ next_try_at: sql<Date>`next_try_at + interval '1 hour'` })
+        .where("id", "=", id)
+        .execute();
+      clock.advance(1000 * seconds);
+      await delivery.idle();
+      assert.equal(receiver.received.length, 2);
+    });
+  }
 
   test("each try carries the same id and bytes under a fresh timestamp", async () => {
     receiver.answer = status(500);
