@@ -1,7 +1,7 @@
 import type { Approved, AttemptTrace, Declined, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
 import { ask } from "./http.ts";
 import { readJson } from "./json.ts";
-import { isTakenBack, unknown } from "./outcomes.ts";
+import { unknown } from "./outcomes.ts";
 import type { Answered } from "./triage.ts";
 
 /**
@@ -120,7 +120,7 @@ export async function voidElseRefund(
   if (voided !== "settled already" && voided !== "none left") return voided === "done";
   if (wasSent(notes, "refund") && steps.secondRefund !== "harmless") return false;
   const shown = await steps.lookUp?.();
-  if (shown !== undefined && shown.outcome !== "approved") return shown.outcome === "declined" && isTakenBack(shown);
+  if (shown !== undefined && shown.outcome !== "approved") return shown.outcome === "declined";
   const refunded = await sendNoted(io, "refund", () => send("refund"), read, notes);
   if (refunded === "settled already") await io.note({ void: "refused", refund: "refused", reversal: "refused" });
   return refunded === "done" || (refunded === "none left" && (wasSent(notes, "void") || wasSent(notes, "refund")));
