@@ -192,9 +192,10 @@ async function play(database: Database): Promise<unknown[]> {
   await note(projectsWithDueEvents(db, 0));
   await note(claimDueEvent(db, PROJECT, "live"));
   for (let index = 0; index < 4; index++) await note(claimDueEvent(db, PROJECT, "others"));
-  await note(markWaiting(db, await eventOf(a), "500", 0).then(() => claimDueEvent(db, PROJECT, "others")));
+  await note(markWaiting(db, { id: await eventOf(a), tries: 1 }, "500", 0).then(() => claimDueEvent(db, PROJECT, "others")));
   const awaited = { id: await eventOf(a), tries: 2 };
-  await note(markWaiting(db, awaited.id, "500", 60_000).then(() => claimDueEvent(db, PROJECT, "others", { ...awaited, tries: 1 })));
+  await note(markWaiting(db, { ...awaited, tries: 1 }, "500", 0));
+  await note(markWaiting(db, awaited, "500", 60_000).then(() => claimDueEvent(db, PROJECT, "others", { ...awaited, tries: 1 })));
   await note(claimDueEvent(db, PROJECT, "others", awaited));
   await note(markDelivered(db, await eventOf(a), "200").then(() => claimDueEvent(db, PROJECT, "others")));
   await note(reviveEvent(db, await eventOf(a)));

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { sql } from "kysely";
 import { systemClock } from "#src/kernel/clock.ts";
+import { parseJson } from "#src/kernel/json.ts";
 import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { silentLog } from "#src/platform/index.ts";
@@ -108,6 +110,31 @@ test("the same key with another body is refused, and the refusal is a fault of t
       msg: "Value error, this Idempotency-Key was sent with another body before",
     },
   ]);
+});
+
+/** The same members, from the last to the first. */
+function reversed(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, reversed(member)] as const);
+  return Object.fromEntries(members.toReversed());
+}
+
+test("the same members in another order are the same body, and a key that the version before kept goes on (R-144)", async () => {
+  const billing_address = { first_name: "A", last_name: "B", street: "1 Main", city: "X", state: "CA", zip: "94105", country: "US" };
+  const body = { ...BODY, billing_address };
+  const send = (sent: unknown) => api.call("POST", "/v1/sessions", { body: sent as object, headers: { "idempotency-key": "order-10" } });
+  const first = await send(body);
+  const isReplayed = async (sent: unknown) => {
+    const { statusCode, payload, headers } = await send(sent);
+    return statusCode === 201 && payload === first.payload && headers["idempotent-replayed"] === "true";
+  };
+  assert.notEqual(JSON.stringify(reversed(body)), JSON.stringify(body));
+  assert.ok(await isReplayed(reversed(body)));
+  assert.equal((await send({ ...body, billing_address: { ...billing_address, first_name: "B", last_name: "A" } })).statusCode, 422);
+  const asItCame = JSON.stringify(parseJson(JSON.stringify(body), { numbers: "text" }));
+  const before = { request: createHash("sha256").update(asItCame).digest() };
+  await api.database.db.updateTable("idempotency_keys").set(before).where("key", "=", "order-10").execute();
+  assert.ok(await isReplayed(body));
 });
 
 test("a refused request is not kept: mended, it may come again with its key (R-144)", async () => {

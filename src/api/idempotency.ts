@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Clock } from "#src/kernel/clock.ts";
 import { AppError } from "#src/kernel/errors.ts";
-import type { JsonValue } from "#src/kernel/json.ts";
+import { JsonNumber, type JsonValue } from "#src/kernel/json.ts";
 import type { Database } from "#src/platform/index.ts";
 import { type NewSession, type StoredResponse, withTimes } from "#src/sessions/index.ts";
 import type { ApiSessions } from "./deps.ts";
@@ -48,13 +48,13 @@ export function createIdempotency({ db }: Pick<Database, "db">, sessions: ApiSes
   async function create({ key, body, ...request }: IdempotentCall, prepare: () => Promise<Creation>): Promise<CreationResponse> {
     if (key === undefined) return await createAlways(request.status, await prepare());
     const name = { apiKeyId: request.apiKeyId, path: request.path, key };
-    const digest = hash("sha256", JSON.stringify(body), "buffer");
+    const digest = digestOf(ordered(body));
     let creation: Creation;
     try {
       creation = await prepare();
     } catch (error) {
       const stored = await sessions.findStoredResponse(db, name);
-      if (stored) return replay(stored, digest);
+      if (stored) return replay(stored, digest, body);
       throw error;
     }
     const stored = await sessions.createIdempotent(creation.session, {
@@ -65,7 +65,7 @@ export function createIdempotency({ db }: Pick<Database, "db">, sessions: ApiSes
     });
     if (clock.monotonic() >= nextDeletion) await deleteExpired();
     if (!stored) throw new AppError("idempotency_key_in_use");
-    return replay(stored, digest);
+    return replay(stored, digest, body);
   }
 
   async function createAlways(status: number, { session, response }: Creation): Promise<CreationResponse> {
@@ -83,7 +83,19 @@ export function createIdempotency({ db }: Pick<Database, "db">, sessions: ApiSes
   return { create };
 }
 
-function replay(stored: StoredResponse, digest: Buffer): CreationResponse {
-  if (!digest.equals(stored.request)) throw new Invalid([itemAt(["header", HEADER], OTHER_BODY)]);
+const digestOf = (body: JsonValue): Buffer => hash("sha256", JSON.stringify(body), "buffer");
+
+/** With the members of each object by their names: their order says nothing (RFC 8259 section 4). */
+function ordered(value: JsonValue): JsonValue {
+  if (typeof value !== "object" || value === null || value instanceof JsonNumber) return value;
+  if (Array.isArray(value)) return value.map(ordered);
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, ordered(value[name]!)]));
+}
+
+function replay(stored: StoredResponse, digest: Buffer, body: JsonValue): CreationResponse {
+  // The version before kept the digest of the members as they came.
+  const isSame = digest.equals(stored.request) || digestOf(body).equals(stored.request);
+  if (!isSame) throw new Invalid([itemAt(["header", HEADER], OTHER_BODY)]);
   return stored;
 }

@@ -128,6 +128,19 @@ const newOrder = (mode: Mode, card = "4242424242424242", changes: Partial<Order>
 /** Statuses that contradict a body which approves: a redirection, and those with which vendors refuse. */
 const CONTRADICTING = [302, 400, 401, 402, 403, 404, 422];
 
+/**
+ * What proxies and firewalls say, and with which statuses: on the way to the vendor, or on the way back. 401 and 403 are left out: who may
+ * not ask is told before anything runs, whoever says so; and so is a flood (429) where the vendor says that nothing ran.
+ */
+const FOREIGN = [
+  "<html></html>",
+  '{"message":"Forbidden"}',
+  '{"error":"Not Found"}',
+  '{"error":{"code":404,"message":"Not Found"}}',
+  '{"detail":"Not Found","status":404}',
+];
+const FOREIGN_STATUSES = [400, 402, 404, 405, 406, 409, 413, 415, 422];
+
 /** They wait for hung answers most of the time. */
 const AT_A_TIME = 8;
 
@@ -336,6 +349,29 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
               // A payment that is accepted first and then read is told by the reading.
               assert.equal(outcome.outcome, told ? "approved" : "unknown", JSON.stringify(outcome));
               await holdsOnce(order);
+            });
+          }
+
+          for (const body of gateway.capabilities.lookUp !== "by rule" ? FOREIGN : []) {
+            test(`a refusal that is none of the vendor's, ${body}, decides nothing (R-422)`, async () => {
+              for (const status of FOREIGN_STATUSES) {
+                const order = newOrder(mode);
+                const io = openIo(gateway);
+                const send = io.send.bind(io);
+                let changed = 0;
+                io.send = async (request) => {
+                  const isPayment = isFor(gateway, column.path[mode], request);
+                  const answer = await send(request);
+                  if (!isPayment || answer.kind !== "answered") return answer;
+                  changed++;
+                  return { ...answer, status, body: Buffer.from(body) };
+                };
+                const outcome = await gateway[mode](order, io);
+                assert.ok(changed > 0, "no answer to the payment was seen");
+                // What was stored all the same is for the operator, or taken out (I4).
+                const isKept = outcome.outcome === "declined" && (mode === "charge" || (await taken(name, order)).length > 0);
+                if (isKept) assert.equal(mode === "tokenize" && outcome.mayBeStored, true, `${status} ${JSON.stringify(outcome)}`);
+              }
             });
           }
 

@@ -33,6 +33,8 @@ const ANSWER_BYTES = 16 * 1024;
 /** Tries under way for one address of a project in one process (R-351). */
 const MOST_AT_ONCE = 4;
 const SWEEP_MS = 30_000;
+/** How far ahead a try is waited for by this process's own clock, which nobody sets (R-288); later ones are the sweeps'. */
+const AWAITED_MS = 40 * 60_000;
 /** Between what is said to the database and the timer of a wake-up: one that comes a moment too early finds nothing due. */
 const LATER_MS = 2;
 
@@ -117,7 +119,7 @@ export function createDelivery(deps: DeliveryDeps) {
   async function deliver(event: WebhookEvent): Promise<void> {
     const endpoint = await projects.webhookEndpoint(database.db, event.projectId, event.environment);
     if (!endpoint || endpoint.disabledAt) {
-      await markDead(database.db, event.id, endpoint ? "endpoint disabled" : "no endpoint");
+      await markDead(database.db, event, endpoint ? "endpoint disabled" : "no endpoint");
       return;
     }
     const body = bodyOf(event.id, event.body, gateways);
@@ -133,23 +135,22 @@ export function createDelivery(deps: DeliveryDeps) {
     if (status === 410) {
       await database.transaction(async (tx) => {
         // The event's row first, as for a resend: the other way round each could wait for the other.
-        await markDead(tx, event.id, outcome);
+        if (!(await markDead(tx, event, outcome))) return;
         const isDisabled = await projects.disableWebhookEndpoint(tx, event.projectId, event.environment, endpoint.url);
         // Another address was applied meanwhile, and the next try goes there (R-291).
-        if (!isDisabled) await markWaiting(tx, event.id, outcome, 0);
+        if (!isDisabled) await markWaiting(tx, event, outcome, 0);
       });
       return;
     }
     const retryAfter = answer.kind === "answered" ? parseRetryAfter(answer.headers["retry-after"], clock.now()) : null;
     const wait = nextWait(event.tries, random.fraction(), retryAfter);
     if (wait === null) {
-      await markDead(database.db, event.id, outcome);
-      log.error("webhook_dead", { project: event.projectId, webhook: event.id, tries: event.tries });
+      const isDead = await markDead(database.db, event, outcome);
+      if (isDead) log.error("webhook_dead", { project: event.projectId, webhook: event.id, tries: event.tries });
       return;
     }
-    await markWaiting(database.db, event.id, outcome, wait);
-    // Later ones are the sweeps'.
-    if (wait <= SWEEP_MS) wakeAfter(wait, event.projectId, { id: event.id, tries: event.tries });
+    const isWaiting = await markWaiting(database.db, event, outcome, wait);
+    if (isWaiting && wait <= AWAITED_MS) wakeAfter(wait, event.projectId, { id: event.id, tries: event.tries });
   }
 
   /** Takes up what nobody was woken for and what a worker that died had claimed, and sees to what is due before the next sweep. */

@@ -132,21 +132,30 @@ export async function markDelivered(db: Db, id: string, status: string): Promise
     .execute();
 }
 
-export async function markDead(db: Db, id: string, status: string): Promise<void> {
-  await db
+/**
+ * What a try that failed leaves its event to. False, and nothing is changed, when it is no longer the event's last one: the event was resent
+ * meanwhile, or taken, and perhaps delivered, after this try's claim had run out.
+ */
+async function markFailed(
+  db: Db,
+  { id, tries }: Pick<WebhookEvent, "id" | "tries">,
+  changes: { dead_at: RawBuilder<Date> | null; next_try_at?: RawBuilder<Date>; last_status: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
     .updateTable("webhook_events")
-    .set({ dead_at: sql<Date>`clock_timestamp()`, last_status: status })
+    .set(changes)
     .where("id", "=", id)
-    .execute();
+    .where("tries", "=", tries)
+    .where("delivered_at", "is", null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
-export async function markWaiting(db: Db, id: string, status: string, waitMs: number): Promise<void> {
-  await db
-    .updateTable("webhook_events")
-    .set({ dead_at: null, next_try_at: milliseconds(waitMs), last_status: status })
-    .where("id", "=", id)
-    .execute();
-}
+export const markDead = (db: Db, tried: Pick<WebhookEvent, "id" | "tries">, status: string): Promise<boolean> =>
+  markFailed(db, tried, { dead_at: sql<Date>`clock_timestamp()`, last_status: status });
+
+export const markWaiting = (db: Db, tried: Pick<WebhookEvent, "id" | "tries">, status: string, waitMs: number): Promise<boolean> =>
+  markFailed(db, tried, { dead_at: null, next_try_at: milliseconds(waitMs), last_status: status });
 
 /** Starts the schedule of an event afresh, delivered or dead or waiting; returns whose it is, or null when there is none with a body. */
 export async function reviveEvent(db: Db, id: string): Promise<Pick<WebhookEvent, "projectId" | "environment"> | null> {

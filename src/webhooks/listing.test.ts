@@ -24,8 +24,8 @@ before(async () => {
     await insertEvent(id, session.id, "{}");
   }
   await markDelivered(db, "evt_delivered", "200");
-  await markWaiting(db, "evt_waiting", "503", 300_000);
-  await markDead(db, "evt_dead", "410");
+  await markWaiting(db, { id: "evt_waiting", tries: 0 }, "503", 300_000);
+  await markDead(db, { id: "evt_dead", tries: 0 }, "410");
 });
 after(() => fixture.close());
 

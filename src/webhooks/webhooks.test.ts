@@ -14,7 +14,7 @@ import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import { createDelivery } from "./delivery.ts";
 import type { DeliveryDeps } from "./delivery.ts";
-import { claimDueEvent, keepBody } from "./events.ts";
+import { claimDueEvent, keepBody, markDelivered } from "./events.ts";
 import { bodyOf, createWebhooks, outboxOf, verifyWebhook } from "./index.ts";
 
 const SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -232,21 +232,29 @@ describe("the status webhook", () => {
     assert.equal(receiver.received.length, 1);
   });
 
-  test("the second try comes after its five seconds also when the database server's clock is set back meanwhile (R-288, R-349)", async () => {
-    receiver.answer = status(500);
-    const { id } = await eventOf(await finalSession());
-    const delivery = createDelivery(deps);
-    await delivery.sweep();
-    await delivery.idle();
-    await fixture.database.db
-      .updateTable("webhook_events")
-      .set({ next_try_at: sql<Date>`next_try_at + interval '1 hour'` })
-      .where("id", "=", id)
-      .execute();
-    clock.advance(7_000);
-    await delivery.idle();
-    assert.equal(receiver.received.length, 2);
-  });
+  for (const [nth, tries, seconds] of [
+    ["second", 0, 7],
+    ["third", 1, 301],
+    ["fourth", 2, 1_801],
+  ] as const) {
+    test(`the ${nth} try comes at its time also when the database server's clock is set back meanwhile (R-288, R-349)`, async () => {
+      receiver.answer = status(500);
+      const { id } = await eventOf(await finalSession());
+      await fixture.database.db.updateTable("webhook_events").set({ tries }).where("id", "=", id).execute();
+      await makeDue(id);
+      const delivery = createDelivery(deps);
+      await delivery.sweep();
+      await delivery.idle();
+      await fixture.database.db
+        .updateTable("webhook_events")
+        .set({ next_try_at: sql<Date>`next_try_at + interval '1 hour'` })
+        .where("id", "=", id)
+        .execute();
+      clock.advance(1000 * seconds);
+      await delivery.idle();
+      assert.equal(receiver.received.length, 2);
+    });
+  }
 
   test("each try carries the same id and bytes under a fresh timestamp", async () => {
     receiver.answer = status(500);
@@ -532,6 +540,39 @@ describe("the status webhook", () => {
     await tryDue();
     assert.equal(receiver.received.length, 2);
     assert.ok((await eventOf(session)).delivered_at);
+  });
+
+  for (const [tries, code] of [
+    [9, 503],
+    [10, 503],
+    [1, 410],
+  ] as const) {
+    test(`an event resent while its try ${tries} was under way is sent, whatever that one is answered then: ${code} (R-349)`, async () => {
+      const session = await finalSession();
+      const { id } = await eventOf(session);
+      const before = { tries: tries - 1, next_try_at: sql<Date>`clock_timestamp()` };
+      await fixture.database.db.updateTable("webhook_events").set(before).where("id", "=", id).execute();
+      const webhooks = createWebhooks(deps);
+      receiver.answer = (response) => {
+        receiver.answer = status(200);
+        void webhooks.resend(id).then(() => status(code)(response));
+      };
+      await tryDue();
+      await tryDue();
+      assert.partialDeepStrictEqual(await eventOf(session), { dead_at: null, tries: 1, last_status: "200" });
+      assert.equal(endpoint?.disabledAt, null);
+      assert.equal(receiver.received.length, 2);
+    });
+  }
+
+  test("an event that another try has delivered is neither dead nor waiting, however this one failed (R-349)", async () => {
+    const session = await finalSession();
+    const { id } = await eventOf(session);
+    await fixture.database.db.updateTable("webhook_events").set({ tries: 9 }).where("id", "=", id).execute();
+    await makeDue(id);
+    receiver.answer = (response) => void markDelivered(fixture.database.db, id, "200").then(() => status(503)(response));
+    await tryDue();
+    assert.partialDeepStrictEqual(await eventOf(session), { tries: 10, dead_at: null, last_status: "200" });
   });
 
   test("a worker hears of a session's end at once (R-285)", async () => {

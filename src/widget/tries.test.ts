@@ -47,3 +47,11 @@ test("a try whose process died keeps others out for a minute, not for ever", asy
   );
   assert.equal(await begin(id, "next"), 2);
 });
+
+test("also where the database server's clock was set back since (R-288)", async () => {
+  const { id } = await fixture.create({ channel: "widget" });
+  await begin(id, "dead");
+  await sql`update widget_charges set busy_until = busy_until + interval '1 hour' where session_id = ${id}`.execute(fixture.database.db);
+  assert.equal((await tries(id)).busy, false);
+  assert.equal(await begin(id, "next"), 2);
+});

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Db } from "#src/platform/index.ts";
 
 /** Rows of widget_charges: how often a session was tried to be paid, and whether a try is under way. */
@@ -10,6 +10,10 @@ export const MAX_TRIES = 5;
  * session's phase, so this only has to outlast the time from here to there.
  */
 const BUSY_SECONDS = 60;
+
+/** Whether a try keeps others out. An end that is further away than a try can put it says that the database server's clock was set back (R-288). */
+const isBusy = (until: RawBuilder<unknown>) =>
+  sql<boolean>`(${until} > clock_timestamp() and ${until} <= clock_timestamp() + make_interval(secs => ${2 * BUSY_SECONDS}))`;
 
 export interface Tries {
   used: number;
@@ -30,7 +34,7 @@ export async function beginTry(tx: Db, sessionId: string, nonce: string): Promis
     where id = ${sessionId} and (expires_at > clock_timestamp() or call_id is not null)
     on conflict (session_id) do update set nonces = tried.nonces || excluded.nonces, busy_until = excluded.busy_until
     where not tried.nonces @> excluded.nonces and cardinality(tried.nonces) < ${MAX_TRIES}
-      and (tried.busy_until is null or tried.busy_until <= clock_timestamp())
+      and not coalesce(${isBusy(sql`tried.busy_until`)}, false)
     returning cardinality(nonces) as used`.execute(tx);
   return rows[0]?.used ?? null;
 }
@@ -43,7 +47,7 @@ export async function endTry(db: Db, sessionId: string, nonce: string): Promise<
 
 export async function triesOf(db: Db, sessionId: string, nonce: string | null): Promise<Tries> {
   const { rows } = await sql<Tries>`
-    select cardinality(nonces) as used, coalesce(busy_until > clock_timestamp(), false) as busy,
+    select cardinality(nonces) as used, coalesce(${isBusy(sql`busy_until`)}, false) as busy,
       coalesce(${nonce}::text = any(nonces), false) as spent
     from widget_charges where session_id = ${sessionId}`.execute(db);
   return rows[0] ?? { used: 0, busy: false, spent: false };

@@ -292,6 +292,28 @@ describe("the page", () => {
     assert.equal((await call("GET", "/widget/assets/frame-0.js", { key: null })).statusCode, 404);
   });
 
+  test("a file of another version's page is asked for again, for a process that has it may be behind the same balancer, and missing in the end", async () => {
+    const { call } = service();
+    const path = "/widget/assets/frame-0123456789abcdef.js";
+    let answer = await call("GET", path, { key: null });
+    let rounds = 0;
+    for (; answer.statusCode === 302; rounds++) {
+      assert.partialDeepStrictEqual(answer.headers, { "cache-control": "no-store", "access-control-allow-origin": "*" });
+      answer = await call(
+        "GET",
+        new URL(String(answer.headers.location), `http://service/pay${path}`).href.slice("http://service/pay".length),
+        {
+          key: null,
+        },
+      );
+    }
+    assert.deepEqual([rounds, answer.statusCode], [8, 404]);
+    for (const odd of ["again=x", "again=-1", "again=99", "again=1&again=2"])
+      assert.equal((await call("GET", `${path}?${odd}`, { key: null })).statusCode, 404, odd);
+    const [script] = (await call("GET", "/widget/v1/scripts.json", { key: null })).json<{ url: string }[]>();
+    assert.equal((await call("GET", `${new URL(script!.url).pathname}?again=3`, { key: null })).statusCode, 200);
+  });
+
   test("every script and style of the widget is listed with its digest and what it is for, for any page to read (S-12)", async () => {
     const { call } = service();
     const listed = await call("GET", "/widget/v1/scripts.json", { key: null });

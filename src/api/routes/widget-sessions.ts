@@ -20,6 +20,11 @@ const CHARGE_BODY_LIMIT = 32 * 1024;
 const READS = 60;
 const CHARGES = 10;
 /**
+ * The name of a file of a page. During an upgrade one that this process has not belongs to the page of another version behind the same
+ * balancer: the browser is sent round again, eight times, until a process of that version is asked.
+ */
+const ASSET = /^[a-z]+-[0-9a-f]{16}\.(js|css)$/;
+/**
  * How long a charge is waited for: longer than a gateway may take, and shorter than a connection may be silent. Only a database that is
  * away makes it take longer; the page then looks what became of it.
  */
@@ -111,8 +116,10 @@ export function registerWidgetSessions(app: FastifyInstance, deps: ApiDeps, traf
     const { file } = request.params as { file: string };
     const { assets } = await widget.frame();
     const asset = assets.find(({ path }) => path.endsWith(`/${file}`));
-    if (!asset) throw new AppError("not_found");
-    return reply.headers(asset.headers).send(asset.text);
+    if (asset) return reply.headers(asset.headers).send(asset.text);
+    const { again = "0" } = request.query as Readonly<Record<string, unknown>>;
+    if (!ASSET.test(file) || typeof again !== "string" || !/^[0-7]$/.test(again)) throw new AppError("not_found");
+    return reply.headers({ "cache-control": "no-store", "access-control-allow-origin": "*" }).redirect(`?again=${Number(again) + 1}`, 302);
   });
 
   // The loader under an address that never changes, for merchants who do not hold it to a digest.

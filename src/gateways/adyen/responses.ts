@@ -54,10 +54,16 @@ interface Standing<State> {
 /** An answer about a payment; `partial` is sent back, `another sum` stands and is neither a yes nor a no. */
 export type PaymentState = Approved | Declined | Unknown | Standing<"partial"> | Standing<"another sum">;
 
-/** A request whose first try is still at work, that Adyen failed on, or whose answer is unreadable, is sent again under its key. */
+/** Errors have a code, results their own. */
+const isVendors = (body: kit.JsonObject): boolean =>
+  kit.textAt(body, "errorType") !== undefined ||
+  kit.scalarAt(body, "errorCode") !== undefined ||
+  kit.textAt(body, "resultCode") !== undefined;
+
+/** A request whose first try is still at work, that Adyen failed on, or whose answer is unreadable or not Adyen's, is sent again under its key. */
 export function judge(answer: kit.Answered): kit.Repeat {
   const body = kit.readJson(answer.body);
-  if (answer.status < 300 && body === null) return "perhaps done";
+  if ((answer.status < 300 && body === null) || kit.isForeign(answer.status, body, isVendors)) return "perhaps done";
   if (IN_PROGRESS.has(kit.textAt(body, "errorCode") ?? "") || kit.textAt(body, "errorType") === FAULT) return "perhaps done";
   return NOT_PROCESSED.has(kit.textAt(body, "errorType") ?? "") ? "final" : kit.repeatByStatus(answer);
 }
@@ -76,7 +82,7 @@ export function standingOf(answer: GatewayAnswer, { reference }: Subject): strin
 /** The answer to a payment. Refusals are 200 like approvals; an error object tells that nothing was processed. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): PaymentState {
   const approves = (body: kit.JsonObject) => APPROVING.has(kit.textAt(body, "resultCode"));
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status !== 429, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: (status) => status !== 429, isVendors, approves });
   if ("outcome" in read) return read;
   return read.status === 200 ? readResult(read.body, subject) : readError(read.status, read.body);
 }

@@ -345,7 +345,9 @@ describe("cardconnect responses", () => {
       assert.equal((await charge(answer)).outcome, "unknown");
     assert.equal(codeOf(await charge(answered(400, { message: "bad", errorcode: 49 }))), "gateway_misconfigured");
     assert.equal(codeOf(await charge(answered(401, ""))), "gateway_credentials_invalid");
-    assert.equal(codeOf(await charge(answered(404, { status: 404, error: "Not Found" }))), "gateway_misconfigured");
+    const path = "/cardconnect/rest/auth";
+    assert.equal(codeOf(await charge(answered(404, { status: 404, error: "Not Found", path }))), "gateway_misconfigured");
+    assert.equal(codeOf(await charge(answered(404, { status: 404, error: "Not Found" }))), "unknown", "of a proxy before or behind it");
     assert.equal(codeOf(await charge(answered(429, { error: "rate limited" }))), "gateway_unavailable");
   });
 

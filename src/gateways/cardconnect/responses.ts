@@ -102,11 +102,15 @@ function codeIn(body: kit.JsonObject): DeclineCode | undefined {
   return table === undefined ? ofWords(field(body, "resptext")) : table(field(body, "respcode"));
 }
 
+/** A result, an error's number, or the gateway's own word for a wrong path. */
+const isVendors = (body: kit.JsonObject): boolean =>
+  ["respstat", "errorcode"].some((name) => field(body, name) !== undefined) || field(body, "path")?.startsWith("/cardconnect/") === true;
+
 const approves = (body: kit.JsonObject): boolean => field(body, "respstat") === "A";
 
 /** The answer to a sale. Business results alike come with status 200: `respstat` decides. */
 export function readSale(answer: GatewayAnswer, subject: Subject): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, isVendors, approves });
   if ("outcome" in read) return read;
   return read.status === 200 ? stateOf(read.body, subject, isUndecided(read.body)) : ofStatus(read.status);
 }
@@ -160,7 +164,7 @@ function refusal(body: kit.JsonObject): Declined {
 
 /** The answer to a card's verification or storing, which moves nothing: what is unclear may be asked again. */
 export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, isVendors, approves });
   if ("outcome" in read) return read;
   return read.status === 200 ? storedIn(read.body, isUndecided(read.body)) : ofStatus(read.status);
 }

@@ -186,7 +186,10 @@ describe("checkoutcom responses", () => {
       assert.equal(codeOf(await charge(invalid(name))), ours, name);
     assert.equal(codeOf(await charge(answered(422, { error_type: "processing_error" }))), "gateway_misconfigured");
     for (const status of [401, 403]) assert.equal(codeOf(await charge(answered(status, ""))), "gateway_credentials_invalid");
-    for (const status of [404, 405, 415]) assert.equal(codeOf(await charge(answered(status, ""))), "gateway_misconfigured");
+    for (const status of [404, 405, 415]) {
+      assert.equal(codeOf(await charge(answered(status, { error_type: "request_invalid" }))), "gateway_misconfigured");
+      assert.equal(codeOf(await charge(answered(status, ""))), "unknown", "said by whom?");
+    }
     // "Too many requests or duplicate request detected": the first one may be at work.
     for (const answer of [
       answered(429, { error_type: "too_many" }),

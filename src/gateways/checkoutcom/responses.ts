@@ -51,8 +51,8 @@ const FAULTS: ReadonlySet<string> = new Set(["processing_error", "service_unavai
 /** A second delivery of a request beside the first: how the vendor refuses it was not to be learnt, and it says nothing of the first. */
 const TWIN = /duplicate|idempoten|in_progress/;
 
-/** Statuses that refuse a request before anything is processed, whatever the body. */
-const codeOfRefusal = kit.codeTable({ gateway_credentials_invalid: "401 403", gateway_misconfigured: "404 405 415" });
+/** Statuses that refuse a request before anything is processed; of who may not ask the status alone tells. */
+const codeOfRefusal = kit.codeTable({ gateway_misconfigured: "404 405 415" });
 const NO_RIGHT = "the key lacks a right, or Checkout.com has not switched on full card numbers for the account";
 
 const PAYMENT = /^pay_[A-Za-z0-9]{1,60}$/;
@@ -76,18 +76,23 @@ const standsAs = kit.wordTable({
 export type State = Approved | Declined | Unknown | { outcome: "working" | "partial"; id: string };
 
 function refusedBy(status: number): Declined | undefined {
-  const code = codeOfRefusal(String(status));
-  return code && kit.declined(code, status === 403 ? { reason: NO_RIGHT } : {});
+  const refusal = kit.shutOut(status);
+  return refusal && status === 403 ? { ...refusal, reason: NO_RIGHT } : refusal;
 }
+
+const isVendors = (body: kit.JsonObject): boolean =>
+  ["error_type", "request_id"].some((name) => kit.textAt(body, name) !== undefined) || Array.isArray(kit.at(body, "error_codes"));
 
 /** The answer to a payment: a decline is status 201 as well. */
 export function readAnswer(answer: GatewayAnswer, subject: Subject): State {
   const approves = (body: kit.JsonObject) => kit.at(body, "approved") === true || standsAs(kit.textAt(body, "status")) === "stands";
   // 429 is "too many requests or duplicate request detected" by the vendor's list: the first one may be at work.
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, flood: "unclear", refused: refusedBy });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, isVendors, approves, flood: "unclear", refused: refusedBy });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   if (status === 400 || status === 422) return invalid(body);
+  const refused = codeOfRefusal(String(status));
+  if (refused !== undefined) return kit.declined(refused);
   if (status !== 201 && status !== 202) return kit.unknown(`a payment with status ${status}`);
   if (kit.textAt(body, "response_code") === undefined && kit.at(body, "approved") === true)
     return kit.unknown("approved without a response code");

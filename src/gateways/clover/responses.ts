@@ -46,6 +46,9 @@ function declineOf(code: string | undefined, message: string | undefined, reason
   return known === "card_declined" ? (codeOfWords(message) ?? codeOf(reason) ?? known) : known;
 }
 
+/** An error in the vendor's envelope that names itself. */
+const isVendors = (body: kit.JsonObject): boolean => ["code", "type"].some((name) => kit.textAt(errorOf(body), name) !== undefined);
+
 /** An error in the vendor's envelope, which may have no more than a status. */
 function refusal(status: number, body: kit.JsonObject, processor: Record<string, string | undefined> = {}): Declined {
   const error = errorOf(body);
@@ -93,7 +96,7 @@ const approves = (body: kit.JsonObject): boolean => body["paid"] === true || kit
 
 /** The final answer to a charge. */
 export function readCharge(answer: GatewayAnswer, subject: Subject): ChargeState {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, isVendors, approves });
   if ("outcome" in read) return read;
   const { status, body } = read;
   if (status === 200) return errorOf(body) === undefined ? chargeState(body, subject) : kit.unknown("200 with an error");

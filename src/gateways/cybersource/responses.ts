@@ -66,10 +66,13 @@ export type State =
   | { outcome: "partial"; id: string; amountMinor: number }
   | { outcome: "refused"; id: string; refusal: Declined };
 
+const isVendors = (body: kit.JsonObject): boolean =>
+  [reasonIn(body), kit.textAt(body, "submitTimeUtc"), kit.textAt(body, "response", "rmsg")].some((word) => word !== undefined);
+
 /** The answer to a payment: approved and declined alike have status 201, an invalid request 400, and each tells what it is by words. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   const approves = (body: kit.JsonObject) => APPROVING.test(kit.textAt(body, "status") ?? "");
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, refused: kit.shutOut });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, isVendors, approves, refused: kit.shutOut });
   if ("outcome" in read) return read;
   const { status, body } = read;
   if (kit.at(body, "encryptedResponse") !== undefined) return kit.unknown("the answer is encrypted: switch message-level encryption off");

@@ -101,7 +101,7 @@ async function voidPayment(attempt: AttemptTrace, io: FiservIo): Promise<VoidRes
 async function tokenize(order: Order, io: FiservIo): Promise<Outcome> {
   const stored = await kit.storeAgain(io, async () => {
     const answer = await io.send(requests.createToken(order, io));
-    const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: responses.readable });
+    const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: responses.readable, isVendors: responses.isVendors });
     const state = kit.isOutcome(read) ? read : responses.readToken(read.status, read.body);
     return (await isSecond(order, io, answer, state)) ? kit.unknown(SECOND) : state;
   });

@@ -49,10 +49,15 @@ export type PaymentState = Approved | Declined | Unknown | { outcome: "partial";
 
 /** Statuses below 500 carry the vendor's word on the payment, 409 too: refused by the gateway's own rules. */
 export const readable = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
+/** Errors name themselves, or have their object with a code or the fields at fault. */
+export const isVendors = (body: kit.JsonObject): boolean =>
+  [kit.textAt(body, "responseType"), resultOf(body), kit.textAt(body, "error", "code"), kit.at(body, "error", "details")].some(
+    (word) => word !== undefined,
+  );
 
 /** The answer to a sale, or to reading one that was ours. */
 export function readSale(answer: GatewayAnswer, subject: Subject): PaymentState {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves, flood: "unclear" });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, isVendors, approves, flood: "unclear" });
   return "outcome" in read ? read : stateOf(read.status, read.body, subject);
 }
 

@@ -88,10 +88,18 @@ export type State =
   | { outcome: "open"; id: string }
   | { outcome: "duplicate"; id: string };
 
+const isVendors = (body: kit.JsonObject): boolean => kit.textAt(body, "error_code") !== undefined;
+
+/** Whether an answer cannot be read, or is a refusal of somebody on the way. */
+export const isUnclear = ({ status, body }: kit.Answered): boolean => {
+  const read = kit.readJson(body);
+  return read === null || kit.isForeign(status, read, isVendors);
+};
+
 /** The final answer to a sale. */
 export function readSale(answer: kit.Answered, subject: Subject): State {
   const approves = (body: kit.JsonObject) => [CAPTURED, OPEN].some((those) => those.has(kit.textAt(body, "status") ?? ""));
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: () => true, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable: () => true, isVendors, approves });
   if (kit.isOutcome(read)) return read;
   return read.status === 200 ? readTransaction(read.body, subject) : readError(read.status, read.body, TRANSACTION_ID);
 }

@@ -216,7 +216,7 @@ describe("jpmorgan responses", () => {
     assert.equal(codeOf(await at("paymentMethodType.card.accountNumber")), "incorrect_number");
     assert.equal(codeOf(await at("paymentMethodType.card.expiry.month")), "invalid_expiry");
     assert.equal(codeOf(await at("merchantOrderNumber")), "gateway_misconfigured");
-    assert.equal(codeOf(await charge(answered(412, {}))), "gateway_misconfigured");
+    assert.equal(codeOf(await charge(answered(412, { responseStatus: "ERROR" }))), "gateway_misconfigured");
   });
 
   test("an approval need not repeat its sum, which the vendor's schema does not demand; a part is none", async () => {

@@ -78,7 +78,10 @@ export function readAnswer(answer: GatewayAnswer, subject: Subject): PaymentStat
   const readable = (status: number) => status < 500 && status !== 408 && status !== 425 && status !== 429;
   const approves = (body: kit.JsonObject) =>
     kit.textAt(body, "responseStatus") === "SUCCESS" || HAS_MONEY.has(kit.textAt(body, "transactionState") ?? "");
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves, flood: "unclear" });
+  // Of a duplicate (409) the body is not documented; it is looked up.
+  const isVendors = (body: kit.JsonObject) =>
+    kit.textAt(body, "responseStatus") !== undefined || (answer.kind === "answered" && answer.status === 409);
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, isVendors, approves, flood: "unclear" });
   if ("outcome" in read) return read;
   const { status, body } = read;
   return status < 300 ? readPayment(body, subject) : readError(status, body);

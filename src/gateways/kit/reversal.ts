@@ -95,6 +95,8 @@ export interface ReversalSteps {
   refund: () => GatewayRequest;
   /** The vendor says that it refuses a second refund of ours or answers it as the first. Absent: it is never sent. */
   secondRefund?: "harmless";
+  /** Where the vendor may refund a voided payment: what it shows after a refused void, which may have come after another. Only what stands is refunded. */
+  lookUp?: () => Promise<LookUpResult>;
   /** Whether an answer is a refusal that the vendor keeps under the request's key: the next reversal has another (`keyEnd`). */
   isKept?: (answer: Answered, step: Step) => boolean;
 }
@@ -117,6 +119,8 @@ export async function voidElseRefund(
   const voided = await sendNoted(io, "void", () => send("void"), read, notes);
   if (voided !== "settled already" && voided !== "none left") return voided === "done";
   if (wasSent(notes, "refund") && steps.secondRefund !== "harmless") return false;
+  const shown = await steps.lookUp?.();
+  if (shown !== undefined && shown.outcome !== "approved") return shown.outcome === "declined";
   const refunded = await sendNoted(io, "refund", () => send("refund"), read, notes);
   if (refunded === "settled already") await io.note({ void: "refused", refund: "refused", reversal: "refused" });
   return refunded === "done" || (refunded === "none left" && (wasSent(notes, "void") || wasSent(notes, "refund")));

@@ -5,6 +5,7 @@ import { approved, declined, unknown } from "./outcomes.ts";
 import { GATEWAYS_BUILT } from "../registry.ts";
 import { answered, orderOf, settingsOf, testIo } from "../testing.ts";
 import type { GatewayAnswer, Outcome } from "../contract.ts";
+import type { JsonObject } from "./json.ts";
 import {
   allPages,
   anyApproved,
@@ -74,6 +75,19 @@ test("an answer means another thing for a request that can take money than for o
     assert.equal(codeOf(triage(answer, { effect: "nothing", read: readJson })), nothing);
     assert.equal(codeOf(triage(answer, { effect: "money", read: readJson })), money);
   }
+  // In the words of a proxy a refusal says nothing: of keys and floods, whoever speaks of them, that nothing ran.
+  const isVendors = (body: JsonObject) => body["code"] !== undefined;
+  const foreign = (status: number, body: unknown = {}) =>
+    codeOf(triage(answered(status, body), { effect: "money", read: readJson, isVendors }));
+  assert.deepEqual(
+    [400, 402, 404, 405, 422].map((status) => foreign(status)),
+    Array.from({ length: 5 }, () => "unknown"),
+  );
+  assert.deepEqual(
+    [401, 403, 429, 200].map((status) => foreign(status)),
+    ["read", "read", "gateway_unavailable", "read"],
+  );
+  assert.equal(foreign(404, { code: "1" }), "read");
   // Where the vendor does not say that nothing ran.
   assert.equal(codeOf(triage(answered(429, "{}"), { effect: "money", read: readJson, flood: "unclear" })), "unknown");
 });

@@ -14,6 +14,11 @@ export interface AnswerRule<Body> {
   read: (body: Uint8Array) => Body | null;
   /** Statuses whose body says what became of the request. Below 500, but for 408, 409, 425 and 429, when absent. */
   readable?: (status: number) => boolean;
+  /**
+   * Whether the body of a refusal (4xx) is in the vendor's words. One that is not was said by something on the way there, or on the way
+   * back, and is as good as none.
+   */
+  isVendors?: (body: Body) => boolean;
   /** Whether a body says that the request was granted. Beside a status that is no success it is neither a yes nor a no. */
   approves?: (body: Body) => boolean;
   /** Where the vendor does not say that nothing ran: its 429 is looked up. */
@@ -42,7 +47,7 @@ export interface Read<Body> {
  * | 429 | gateway_unavailable | gateway_unavailable (nothing ran), or unknown by `flood` |
  * | 5xx, 408, 409, 425 | gateway_unavailable | unknown |
  * | 401, 403, body unreadable | by the status | by the status (who may not ask is told before anything runs) |
- * | other 4xx, body unreadable | by the status | unknown |
+ * | other 4xx, body unreadable or not the vendor's | by the status | unknown |
  * | other, body unreadable | processing_error | unknown |
  * | not 2xx, body approves | | unknown |
  * | `refused` | as it says | as it says |
@@ -54,14 +59,14 @@ export function triage<Body>(
 export function triage<Body>(answer: GatewayAnswer, rule: AnswerRule<Body>): Read<Body> | Declined | Unknown;
 export function triage<Body>(
   answer: GatewayAnswer,
-  { effect, read, readable = saysOutcome, approves, flood, refused }: AnswerRule<Body>,
+  { effect, read, readable = saysOutcome, isVendors, approves, flood, refused }: AnswerRule<Body>,
 ): Read<Body> | Declined | Unknown {
   if (answer.kind === "not sent") return declined("gateway_unavailable");
   if (answer.kind === "lost") return effect === "money" ? unknown("the vendor's answer was lost") : declined("gateway_unavailable");
   const { status, headers } = answer;
   if (status === 429 && effect === "money" && flood === "unclear") return unknown("status 429");
   const anyBody = read(answer.body);
-  const body = readable(status) ? anyBody : null;
+  const body = readable(status) && !isForeign(status, anyBody, isVendors) ? anyBody : null;
   const isContradiction = anyBody !== null && (status < 200 || status > 299) && (approves?.(anyBody) ?? false);
   if (isContradiction) return unknown(`an approval with status ${status}`);
   const told = refused?.(status);
@@ -80,6 +85,15 @@ export function lookUpBody<Body>(
   statuses: readonly number[] = [200],
 ): Body | null {
   return answer.kind === "answered" && statuses.includes(answer.status) ? read(answer.body) : null;
+}
+
+/**
+ * Whether a refusal (4xx) is in none of the vendor's words, and so says nothing of what became of the request. Of those who may not ask
+ * (401, 403) nothing was done, whoever says so; a flood (429) has a rule of its own.
+ */
+export function isForeign<Body>(status: number, body: Body | null, isVendors: ((body: Body) => boolean) | undefined): boolean {
+  const isRefusal = status >= 400 && status < 500 && ![401, 403, 429].includes(status);
+  return isRefusal && body !== null && isVendors?.(body) === false;
 }
 
 function saysOutcome(status: number): boolean {

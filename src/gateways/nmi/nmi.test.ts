@@ -424,17 +424,22 @@ describe("nmi look-up and void", () => {
 
   test("a void that comes after settlement becomes a refund", async () => {
     const settled = error("300", "Only transactions pending settlement can be voided");
-    const io = ioWith([xml(transaction({ condition: "complete" })), settled, form({ ...APPROVED, type: "refund" })]);
+    const complete = xml(transaction({ condition: "complete" }));
+    const io = ioWith([complete, settled, complete, form({ ...APPROVED, type: "refund" })]);
     assert.deepEqual(await nmi.void!(traceOf(orderOf()), io), { outcome: "voided" });
     assert.match(io.sent[1]?.body ?? "", /&type=void&transactionid=2762757839$/);
-    assert.match(io.sent[2]?.body ?? "", /&type=refund&transactionid=2762757839&amount=49\.95$/);
+    assert.match(io.sent[3]?.body ?? "", /&type=refund&transactionid=2762757839&amount=49\.95$/);
     const lost = await nmi.void!(traceOf(orderOf()), ioWith([xml(transaction()), LOST]));
     assert.equal(lost.outcome, "unknown");
+    // A void that arrived twice, and was refused for the first one: what is voided is not refunded.
+    const twice = ioWith([xml(transaction()), settled, xml(transaction({ condition: "canceled" }))]);
+    assert.deepEqual([(await nmi.void!(traceOf(orderOf()), twice)).outcome, twice.sent.length], ["voided", 3]);
   });
 
   test("a refund whose answer was lost is not sent again while no report shows it: NMI does not say that it would refuse the second (R-422)", async () => {
     const settled = error("300", "Only transactions pending settlement can be voided");
-    const io = ioWith([xml(transaction({ condition: "complete" })), settled, LOST]);
+    const complete = xml(transaction({ condition: "complete" }));
+    const io = ioWith([complete, settled, complete, LOST]);
     assert.equal((await nmi.void!(traceOf(orderOf()), io)).outcome, "unknown");
     const later = ioWith([xml(transaction({ condition: "complete" })), settled, form({ ...APPROVED, type: "refund" })]);
     assert.equal((await nmi.void!(traceOf(orderOf(), io.notes), later)).outcome, "unknown");

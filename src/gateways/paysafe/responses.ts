@@ -53,13 +53,15 @@ export type State = Approved | Declined | Unknown | { outcome: "received" | "hel
 const codeIn = (body: kit.JsonObject | null) => kit.scalarAt(body, "error", "code");
 const fieldsIn = (body: kit.JsonObject) => (kit.objectsAt(body, "error", "fieldErrors") ?? []).map((one) => kit.textAt(one, "field") ?? "");
 
+const isVendors = (body: kit.JsonObject): boolean => kit.textAt(body, "error", "code") !== undefined;
+
 const approves = (body: kit.JsonObject): boolean => ["COMPLETED", "RECEIVED", "HELD"].includes(kit.textAt(body, "status") ?? "");
 
 const ANOTHERS = kit.unknown("the answer is about another payment");
 
 /** The answer to a payment or a verification. A decline is status 402, a used reference 409. */
 export function readPayment(answer: GatewayAnswer, subject: Subject, currency: string): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, approves });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, isVendors, approves });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const code = codeIn(body);
@@ -175,7 +177,7 @@ export const isCancelled = (answer: GatewayAnswer): boolean => kit.textAt(kit.lo
  * address. It moves no money, so that it may be asked again.
  */
 export function readStored(answer: GatewayAnswer, subject: Subject): Approved | Declined | Unknown | "stored before" | "no such address" {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, readable, isVendors });
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const code = codeIn(body);

@@ -315,22 +315,26 @@ describe("qualpay look-ups and reversals", () => {
 
   test("a sale is voided until the batch closes and refunded afterwards", async () => {
     const closed = refused(409, "401", "Void failed");
-    const io = ioWith([report(ROW), closed, answered(200, APPROVED)]);
+    const io = ioWith([report(ROW), closed, report(ROW), answered(200, APPROVED)]);
     assert.deepEqual(await qualpay.void!(traceOf(orderOf()), io), { outcome: "voided" });
+    const posted = (sent: typeof io.sent) => sent.filter(({ request }) => request.url.includes("/pg/"));
     assert.deepEqual(
-      io.sent.slice(1).map(({ request, body }) => [new URL(request.url).pathname, body]),
+      posted(io.sent).map(({ request, body }) => [new URL(request.url).pathname, body]),
       [
         [`/pg/void/${PG_ID}`, '{"merchant_id":212000000001}'],
         [`/pg/refund/${PG_ID}`, '{"merchant_id":212000000001,"amt_tran":49.95}'],
       ],
     );
     const credentials = { ...settings.credentials, loc_id: new Secret("0001"), profile_id: new Secret("21200001000300000978") };
-    const placed = ioWith([report(ROW), closed, answered(200, APPROVED)], { credentials });
+    const placed = ioWith([report(ROW), closed, report(ROW), answered(200, APPROVED)], { credentials });
     assert.deepEqual(await qualpay.void!(traceOf(orderOf()), placed), { outcome: "voided" });
-    for (const { body } of placed.sent.slice(1)) assert.match(body, /"loc_id":"0001","profile_id":"21200001000300000978"/);
+    for (const { body } of posted(placed.sent)) assert.match(body, /"loc_id":"0001","profile_id":"21200001000300000978"/);
     assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), LOST]))).outcome, "unknown");
     for (const unclear of [LOST, refused(409, "402", "Refund failed"), refused(400, "104", "Invalid amount"), refused(500, "999", "Error")])
-      assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), closed, unclear]))).outcome, "unknown");
+      assert.equal((await qualpay.void!(traceOf(orderOf()), ioWith([report(ROW), closed, report(ROW), unclear]))).outcome, "unknown");
+    // A void that arrived twice, and was refused for the first one: what is voided is not refunded.
+    const twice = ioWith([report(ROW), closed, report({ ...ROW, tran_status: "V" })]);
+    assert.deepEqual([(await qualpay.void!(traceOf(orderOf()), twice)).outcome, twice.sent.length], ["voided", 3]);
     assert.deepEqual(await qualpay.void!(traceOf(orderOf()), ioWith([report()])), { outcome: "absent" });
   });
 
@@ -345,11 +349,11 @@ describe("qualpay look-ups and reversals", () => {
     for (const [first, outcome, sent] of [
       [LOST, "unknown", 2],
       [refused(500, "999", "Error"), "unknown", 2],
-      [{ kind: "not sent", reason: "no connection" }, "voided", 3],
+      [{ kind: "not sent", reason: "no connection" }, "voided", 4],
     ] as const) {
-      const io = ioWith([report(ROW), closed, first]);
+      const io = ioWith([report(ROW), closed, report(ROW), first]);
       assert.equal((await qualpay.void!(traceOf(orderOf()), io)).outcome, "unknown");
-      const later = ioWith([report(ROW), closed, answered(200, APPROVED)]);
+      const later = ioWith([report(ROW), closed, report(ROW), answered(200, APPROVED)]);
       assert.equal((await qualpay.void!(traceOf(orderOf(), io.notes), later)).outcome, outcome);
       assert.equal(later.sent.length, sent);
     }

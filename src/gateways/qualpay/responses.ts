@@ -37,7 +37,8 @@ type State = Approved | Declined | Unknown | { outcome: "partial"; pgId: string 
 /** The body of an answer. A refused key says so by the status; the body of a 403 is not documented. */
 function readAnswer(answer: GatewayAnswer): kit.Read<kit.JsonObject> | Declined | Unknown {
   const approves = (body: kit.JsonObject) => [APPROVED, PARTIAL].includes(kit.textAt(body, "rcode") ?? "");
-  return kit.triage(answer, { effect: "money", read: kit.readJson, approves, flood: "unclear", refused: kit.shutOut });
+  const isVendors = (body: kit.JsonObject) => ["rcode", "pg_id"].some((name) => kit.textAt(body, name) !== undefined);
+  return kit.triage(answer, { effect: "money", read: kit.readJson, isVendors, approves, flood: "unclear", refused: kit.shutOut });
 }
 
 /** The answer to a sale. Declines are 402; 400 never reached the issuer. Every answer has a pg_id, which says nothing of approval. */

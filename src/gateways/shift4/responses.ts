@@ -103,10 +103,10 @@ function declineOf(code: string | undefined, issuer: string | undefined): Declin
   return code === undefined || code === "card_declined" ? (ofIssuer(issuer) ?? known) : known;
 }
 
-/** An error object with a status that says nothing was taken; null when it is none, or tells of a fault behind the vendor. */
+/** An error object of the vendor's, which has a type, with a status that says nothing was taken; null when it is none, or tells of a fault behind the vendor. */
 function refusal(status: number, body: kit.JsonObject): Declined | null {
   const error = kit.at(body, "error");
-  if (!kit.isObject(error) || status < 400 || status >= 500 || kit.textAt(error, "type") === "gateway_error") return null;
+  if (status < 400 || status >= 500 || [undefined, "gateway_error"].includes(kit.textAt(error, "type"))) return null;
   const code = kit.textAt(error, "code");
   const known = status === 401 ? undefined : codeOf(code);
   const isCard = kit.textAt(error, "type") === "card_error" || status === 402;

@@ -60,7 +60,6 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   const amount = kit.unrefused(requests.stripeAmount(order));
   const paymentMethod = await makePaymentMethod(order, io);
   if (kit.isOutcome(paymentMethod)) return paymentMethod;
-  await io.note({ payment_method: paymentMethod });
   return confirm(order, io, "payment_intent", () => requests.createPaymentIntent(order, io.settings, amount, paymentMethod));
 }
 

@@ -42,11 +42,18 @@ const SWITCH_MISSING = kit.textTable([
 const REFUSALS: readonly number[] = [400, 401, 402, 403, 404, 429];
 const AUTHENTICATION_DEMANDED = "error_on_requires_action";
 
+/** Errors of Stripe's have a type; a refusal without one was said by something on the way. */
+const isVendors = (body: kit.JsonObject): boolean => kit.textAt(body, "error", "type") !== undefined;
+function isUnclear({ status, body }: kit.Answered): boolean {
+  const read = kit.readJson(body);
+  return read === null || kit.isForeign(status, read, isVendors);
+}
+
 /** Whether the same request with the same key should be sent again; Stripe's own word on it comes first. */
 export function judge(answer: kit.Answered): kit.Repeat {
   const advice = answer.headers["stripe-should-retry"];
   const byStatus = kit.repeatByStatus(answer);
-  const again = advice === "true" || (byStatus !== "final" && advice !== "false") || kit.readJson(answer.body) === null;
+  const again = advice === "true" || (byStatus !== "final" && advice !== "false") || isUnclear(answer);
   if (!again) return "final";
   return byStatus === "nothing done" ? byStatus : "perhaps done";
 }
@@ -82,7 +89,7 @@ function codeOfError(error: kit.JsonObject) {
 /** A refusal with Stripe's error object; null when the answer is none. */
 function readRefusal(status: number, body: kit.JsonObject, mode: Subject["mode"]): Declined | null {
   const error = kit.at(body, "error");
-  if (!kit.isObject(error) || !REFUSALS.includes(status)) return null;
+  if (!kit.isObject(error) || kit.isForeign(status, body, isVendors) || !REFUSALS.includes(status)) return null;
   const byStatus = status === 402 ? undefined : kit.codeOfStatus(status);
   const code = (status === 401 ? undefined : codeOfError(error)) ?? byStatus;
   const isOurs = kit.textAt(error, "type") === "invalid_request_error";

@@ -72,6 +72,7 @@ describe("stripe requests", () => {
         "&payment_method_options%5Bcard%5D%5Bmoto%5D=true&description=Invoice%201001" +
         `&metadata%5Bsession_id%5D=${SESSION}&metadata%5Battempt%5D=1&error_on_requires_action=true&expand%5B0%5D=latest_charge`,
     );
+    assert.deepEqual(io.notes, {}, "the look-up goes by the metadata: nothing has to be written down between the two");
   });
 
   test("storing a card is PaymentMethod, Customer, SetupIntent", async () => {

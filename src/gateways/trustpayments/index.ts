@@ -89,6 +89,7 @@ function takeBack(attempt: AttemptTrace, io: Io, site: string, transaction: stri
   const steps = {
     void: () => requests.cancel(io.settings, site, transaction),
     refund: () => requests.refund(attempt, io.settings, site, transaction),
+    lookUp: () => find(attempt, site, io),
   };
   return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
 }

@@ -355,15 +355,18 @@ describe("trustpayments look-ups", () => {
     assert.equal((await reverse(orderOf(), records(PAID), said(UPDATED)))[0], "voided");
     const refund = { requesttypedescription: "REFUND", errorcode: "0", transactionreference: "57-9-123460" };
     // "Transaction not updatable" is the vendor's word for one that is settled.
-    const [outcome, sent] = await reverse(orderOf(), records(PAID), said(error("60017")), said(refund));
+    const [outcome, sent] = await reverse(orderOf(), records(PAID), said(error("60017")), records(PAID), said(refund));
     assert.equal(outcome, "voided");
-    assert.deepEqual(requestOf(sent[2]!.body), {
+    assert.deepEqual(requestOf(sent[3]!.body), {
       requesttypedescriptions: ["REFUND"],
       sitereference: "test_site12345",
       parenttransactionreference: "57-9-123456",
       baseamount: "4995",
       orderreference: PAID.orderreference,
     });
+    // A cancellation that arrived twice, and was refused for the first one: what is cancelled is not refunded.
+    const twice = await reverse(orderOf(), records(PAID), said(error("60017")), records({ ...PAID, settlestatus: "3" }));
+    assert.deepEqual([twice[0], twice[1].length], ["voided", 3]);
     const made = { ...refund, orderreference: PAID.orderreference, baseamount: "4995", settlestatus: "0" };
     assert.equal((await reverse(orderOf(), records(PAID, made)))[0], "nothing to void", "its answer was lost");
     for (const other of [{ errorcode: "70000" }, { baseamount: "995" }, { settlestatus: "3" }])
@@ -375,7 +378,7 @@ describe("trustpayments look-ups", () => {
   });
 
   test("a refund whose answer was lost is not sent again while no query shows it: there is no check for a second (R-422)", async () => {
-    const io = ioWith([records(PAID), said(error("20004")), LOST]);
+    const io = ioWith([records(PAID), said(error("20004")), records(PAID), LOST]);
     assert.equal((await trustpayments.void!(traceOf(orderOf()), io)).outcome, "unknown");
     const refund = { requesttypedescription: "REFUND", errorcode: "0", transactionreference: "57-9-123460" };
     const later = ioWith([records(PAID), said(error("20004")), said(refund)]);

@@ -40,7 +40,8 @@ export const gateway = kit.defineGateway({
   void: async (attempt, io) =>
     kit.reversal(await lookUp(attempt, io), ({ processor: { usaepay_refnum: refnum = "" } }) => {
       const step = (how: "void" | "refund") => () => requests.reverse(io, how, refnum);
-      return kit.voidElseRefund(io, { void: step("void"), refund: step("refund") }, responses.readReversal, attempt.notes);
+      const steps = { void: step("void"), refund: step("refund"), lookUp: () => lookUp(attempt, io) };
+      return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
     }),
 });
 

@@ -51,9 +51,11 @@ const REFUSED = new Set(["D", "E", "V"]);
 /** What an answer says; `partial` must be voided. */
 type State = Approved | Declined | Unknown | { outcome: "partial"; refnum: string };
 
+const isVendors = (body: kit.JsonObject): boolean => errorOf(body) !== undefined || kit.textAt(body, "result_code") !== undefined;
+
 /** The answer to a sale. Approved, declined and most errors alike come with status 200. */
 export function readPayment(answer: GatewayAnswer, subject: Subject): State {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, isVendors });
   if ("outcome" in read) return read;
   const { status, body } = read;
   const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
@@ -122,7 +124,7 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
 
 /** The answer to storing a card, which moves nothing: what is unclear may be asked again. */
 export function readStored(answer: GatewayAnswer): Approved | Declined | Unknown {
-  const read = kit.triage(answer, { effect: "money", read: kit.readJson });
+  const read = kit.triage(answer, { effect: "money", read: kit.readJson, isVendors });
   if ("outcome" in read) return read;
   const result = kit.textAt(read.body, "result_code");
   if (read.status === 200 && result === "A") return stored(read.body);

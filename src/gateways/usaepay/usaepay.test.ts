@@ -99,22 +99,22 @@ describe("usaepay requests", () => {
 describe("usaepay reversals", () => {
   test("a refund without a clear answer is not sent again, one that was refused or never sent is (R-422)", async () => {
     const again = async (first: GatewayAnswer) => {
-      const io = ioWith([listed(PAID), refused(10128, "E"), first]);
+      const io = ioWith([listed(PAID), refused(10128, "E"), listed(PAID), first]);
       assert.equal((await usaepay.void!(traceOf(orderOf()), io)).outcome, "unknown");
-      const later = ioWith([listed(PAID), refused(10128, "E"), answered(200, { ...PAID, refnum: "3225593999" })]);
+      const later = ioWith([listed(PAID), refused(10128, "E"), listed(PAID), answered(200, { ...PAID, refnum: "3225593999" })]);
       return [(await usaepay.void!(traceOf(orderOf(), io.notes), later)).outcome, later.sent.length];
     };
     for (const unclear of [LOST, answered(502, "<html>"), refused(90909, "E"), refused(31, "E"), refused(93, "E")])
       assert.deepEqual(await again(unclear), ["unknown", 2], JSON.stringify(unclear));
     for (const plain of [refused(10128, "E"), refused(10251), { kind: "not sent", reason: "no connection" } as const])
-      assert.deepEqual(await again(plain), ["voided", 3], JSON.stringify(plain));
+      assert.deepEqual(await again(plain), ["voided", 4], JSON.stringify(plain));
   });
 
   test("a payment is refunded only after a void that was plainly refused, and settings that cannot work are named", async () => {
     const back = answered(200, { ...PAID, refnum: "3225593999" });
-    const settled = ioWith([listed(PAID), refused(10128, "E"), back]);
+    const settled = ioWith([listed(PAID), refused(10128, "E"), listed(PAID), back]);
     assert.equal((await usaepay.void!(traceOf(orderOf()), settled)).outcome, "voided");
-    assert.equal(settled.sent[2]?.body, '{"command":"refund","refnum":"3225593736"}');
+    assert.equal(settled.sent[3]?.body, '{"command":"refund","refnum":"3225593736"}');
     const unnamed = answered(200, { ...PAID, result_code: "E" });
     for (const unclear of [refused(90909, "E"), refused(4, "E"), refused(23, "E"), unnamed, answered(502, "<html>"), LOST]) {
       const doubtful = ioWith([listed(PAID), unclear, back]);
@@ -263,6 +263,18 @@ describe("usaepay responses", () => {
     assert.equal((await look(listed({ ...back, trantype: "Voided Credit Card Refund (Credit)" }, PAID))).outcome, "approved");
     const others = Array.from({ length: 99 }, (_none, index) => ({ ...PAID, refnum: String(index), orderid: "another" }));
     assert.equal(codeOf(await look(listed(back, ...others), listed(PAID))), "processing_error");
+  });
+
+  test("a void that arrived twice, and was refused for the first one, is followed by no refund: one of a voided sale would be money of the merchant's (R-422)", async () => {
+    const refusedVoid = answered(200, { result_code: "E", error_code: 10128, error: "The transaction is voided." });
+    const taken = async (then: GatewayAnswer) => {
+      const io = ioWith([listed(PAID), refusedVoid, then, answered(200, PAID)]);
+      const { outcome } = await usaepay.void!(traceOf(orderOf()), io);
+      return [outcome, io.sent.filter(({ body }) => body.includes('"refund"')).length];
+    };
+    assert.deepEqual(await taken(listed({ ...PAID, status_code: "V" })), ["voided", 0]);
+    assert.deepEqual(await taken(listed(PAID)), ["voided", 1], "it is settled");
+    assert.deepEqual(await taken(LOST), ["unknown", 0], "the list says nothing");
   });
 
   test("a fault behind the gateway, or none that is named, decides nothing, also where the list shows it (R-422)", async () => {
