@@ -14,9 +14,9 @@ const SECRET = process.env["WEBHOOK_SECRET"] ?? "whsec_AAECAwQFBgcICQoLDA0ODxARE
 const PROJECT = process.env["PROJECT"] ?? "shop";
 const PORT = Number(process.env["PORT"] ?? 9000);
 
-await receiveWebhooks(PORT, SECRET, ({ event, session_id, amount_cents, currency, error }) => {
+await receiveWebhooks(PORT, SECRET, ({ event, session_id, amount, currency, error }) => {
   // Mark the order as paid here, or say why not.
-  console.log(`${event}: ${amount_cents / 100} ${currency}, session ${session_id}${error ? `, ${error.code}` : ""}`);
+  console.log(`${event}: ${amount} ${currency}, session ${session_id}${error ? `, ${error.code}` : ""}`);
 });
 
 const created = await fetch(`${BASE_URL}/v1/sessions`, {

@@ -28,6 +28,9 @@ export interface StatusWebhook {
   id: string;
   event: string;
   session_id: string;
+  /** In units of the currency, unless the project has amount_unit: cents. */
+  amount: number;
+  /** In the currency's smallest unit, which is not everywhere a hundredth. */
   amount_cents: number;
   currency: string;
   error: { code: string } | null;

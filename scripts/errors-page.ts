@@ -39,6 +39,7 @@ const HTTP: Readonly<Record<ErrorCode, readonly [meaning: string, again: string]
     "no: check the id, and the mode of the key: test keys see test sessions only",
   ],
   method_not_allowed: ["The path exists; `Allow` names its methods.", "no: use a method of `Allow`"],
+  timed_out: ["The request's head did not come within 10 s, or all of it within 15 s; the connection is closed.", "yes, all of it at once"],
   session_not_cancellable: ["Only PENDING and COLLECTING sessions can be cancelled. The answer names the status.", "no: read the session"],
   payment_in_progress: ["The card is at the gateway at this moment, so the session can no longer be cancelled.", "no: read the session"],
   charge_in_progress: [
@@ -55,7 +56,7 @@ const HTTP: Readonly<Record<ErrorCode, readonly [meaning: string, again: string]
   unsupported_encoding: ["The body is compressed.", "no: send it uncompressed"],
   headers_too_large: ["More than 16 KiB or 100 headers.", "no: send fewer headers; look at what a proxy adds"],
   rate_limited: [
-    "Too many requests from this address on this endpoint, or too many wrong keys, or too many open streams.",
+    "Too many requests from this address on this endpoint, or too many wrong keys; for too many open streams the answer says so.",
     "yes, after `Retry-After`",
   ],
   internal: ["A fault of the service. `X-Request-Id` finds it in the log.", "yes, with an `Idempotency-Key`"],

@@ -167,7 +167,8 @@ function pay(call: PayflowCall): Answer {
   const isCheck = Number(AMT) === 0;
   if (isCheck && type === "S") refuse(call, "4", "Invalid amount");
   const { number, month, year } = cardIn(call);
-  const no = byAmount(Number(AMT)) ?? call.decide(ISSUER, number);
+  const noToAmount = byAmount(Number(AMT));
+  const no = noToAmount ?? call.decide(ISSUER, number);
   const [RESULT, RESPMSG, RESPTEXT] = no ?? ["0", isCheck ? "Verified" : "Approved"];
   const isHeld = RESULT === "126";
   const PNREF = newPnref(call);
@@ -179,6 +180,8 @@ function pay(call: PayflowCall): Answer {
     RESPMSG,
     ...(no === null && { AUTHCODE: isCheck ? undefined : `${tools.digits(3)}PNI` }),
     ...checksOf(call),
+    // A test card is refused for what it stands for, whatever the code: a 12 with N would be a refusal of the code.
+    ...(no !== null && noToAmount === null && call.has("CVV2") && { CVV2MATCH: "Y" }),
     ...(RESULT === "114" && { CVV2MATCH: "N" }),
     ...(isHeld && { PREFPSMSG: "Review: More than one rule was triggered for Review", POSTFPSMSG: "No Rules Triggered" }),
     ...(call.text("VERBOSITY") === "HIGH" && { ...processor, ...card }),

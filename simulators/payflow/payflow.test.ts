@@ -49,6 +49,16 @@ describe("the Payflow simulator keeps to what Payflow does", () => {
     assert.deepEqual(await checks({ BILLTOSTREET: "Main", CVV2: "000" }), ["X", "X", undefined]);
   });
 
+  test("the code does not change what a test card is refused for", async () => {
+    const refused = async (ACCT: string) => {
+      const { RESULT, CVV2MATCH } = await membersFor(sale({ ACCT, CVV2: "456" }));
+      return [RESULT, CVV2MATCH];
+    };
+    assert.deepEqual(await refused("4000000000000002"), ["12", "Y"]);
+    assert.deepEqual(await refused("4000000000000069"), ["12", "Y"]);
+    assert.deepEqual(await refused("4000000000000127"), ["114", "N"]);
+  });
+
   test("an expired card is told by the processor's text alone", async () => {
     const expired = await membersFor(sale({ ACCT: "4000000000000069" }));
     assert.deepEqual([expired["RESULT"], expired["RESPTEXT"]], ["12", "EXPIRED CARD"]);

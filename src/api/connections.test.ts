@@ -4,6 +4,7 @@ import { readdirSync } from "node:fs";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { after, test } from "node:test";
 import type { FastifyInstance } from "fastify";
+import { ERRORS } from "#src/kernel/errors.ts";
 import type { ApiSettings } from "./deps.ts";
 import { KEYS, startTestApi, type TestApi } from "./testing.ts";
 
@@ -21,6 +22,8 @@ async function listening(settings: Partial<ApiSettings>): Promise<{ app: Fastify
   const open = () => new Promise<number>((resolve) => app.server.getConnections((_error, count) => resolve(count)));
   return { app, port, open };
 }
+
+const bodyOf = (text: string): unknown => JSON.parse(text.slice(text.indexOf("\r\n\r\n")));
 
 /** A client that never ends its own side, whatever the server does. */
 async function halfOpen(port: number, text = "", localAddress = "127.0.0.1"): Promise<Socket> {
@@ -65,7 +68,9 @@ test("a client that sends no head in time is told so with a 408 before its conne
   const { app, port, open } = await listening({ connections: SHORT });
   const [silent, half] = [await halfOpen(port), await halfOpen(port, "GET / HTTP/1.1\r\nX: ")];
   const texts = await Promise.all([silent, half].map(textOf));
-  for (const text of texts) assert.match(text, /^HTTP\/1\.1 408 /);
+  // What it is told is in the table, and so in docs/errors.md.
+  const { detail } = Object.values(ERRORS).find(({ status }: { status: number }) => status === 408) ?? {};
+  for (const text of texts) assert.deepEqual([text.slice(0, 13), bodyOf(text)], ["HTTP/1.1 408 ", { detail }]);
   await untilOpen(open, 0);
   for (const client of [silent, half]) client.destroy();
   await app.close();

@@ -125,8 +125,8 @@ export function refuseConnection(
   const last = lastResponses.get(socket);
   // It is what comes behind a whole request, whose answer goes first and is the last one (RFC 9112 section 9.3.2).
   if (last?.req.complete && !last.headersSent) return void (last.shouldKeepAlive = false);
-  const status = error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : ERRORS[parserFault(error, socket)].status;
-  const body = JSON.stringify({ detail: STATUS_CODES[status] });
+  const { status, detail } = ERRORS[parserFault(error, socket)];
+  const body = JSON.stringify({ detail });
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `Connection: close\r\n\r\n${body}`,
@@ -138,6 +138,7 @@ export function refuseConnection(
 }
 
 function parserFault({ code }: { code?: string }, socket: Socket): ErrorCode {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "timed_out";
   if (code !== "HPE_HEADER_OVERFLOW") return "bad_request";
   return withLine.has(socket) ? "headers_too_large" : "uri_too_long";
 }

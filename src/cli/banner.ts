@@ -6,8 +6,8 @@ import { formatHostPort } from "#src/kernel/host-port.ts";
 /** Digits of a whole payment: number, expiry, security code, ZIP, "yes, that is right". */
 const SAMPLE_DIGITS = "4242424242424242#1230#123#94105#1#";
 
-/** What a newcomer needs to pay the first session: addresses, a key, and two lines to copy. */
-export function banner(config: Config, app: App): string {
+/** What a newcomer needs to pay the first session: addresses, a key, and two lines to copy where they would work. */
+export function banner(config: Config, app: Pick<App, "baseUrl" | "sip" | "simulatorsUrl" | "starter">): string {
   const paths = config.roles.includes("api") ? { HTTP: "", Interface: "/docs" } : { Health: "/health", Metrics: "/metrics" };
   const rows = Object.entries(app.baseUrl ? paths : {}).map(([name, path]): [string, string] => [name, app.baseUrl + path]);
   if (app.sip) {
@@ -18,6 +18,7 @@ export function banner(config: Config, app: App): string {
     if (tlsPort !== null) rows.push(["SIP, TLS", `sips:${formatHostPort(host, tlsPort)}`]);
   }
   if (app.simulatorsUrl) rows.push(["Simulators", app.simulatorsUrl]);
+  else if (app.starter) rows.push(["Simulators", `off: project ${app.starter.projectSlug} has no gateway but those of an apply file`]);
   rows.push([
     "Database",
     config.embedded ? `embedded in ${config.dataDir} (test keys only: it survives a crash, not a power cut)` : "PostgreSQL",
@@ -25,9 +26,10 @@ export function banner(config: Config, app: App): string {
   if (app.starter) rows.push(["Project", app.starter.projectSlug]);
   if (app.starter?.apiKey) rows.push(["Test key", app.starter.apiKey.reveal()]);
   const table = rows.map(([name, value]) => `  ${name.padEnd(12)}${value}`).join("\n");
-  const { starter, sip } = app;
+  const { starter, sip, simulatorsUrl } = app;
+  // Without the interface there is no session to make, without simulators no gateway that would take it.
   const lines =
-    starter?.apiKey && sip
+    starter?.apiKey && sip && simulatorsUrl && config.roles.includes("api")
       ? `\n\n${firstPayment(app.baseUrl, formatHostPort(sip.host, sip.port), starter.projectSlug, starter.apiKey.reveal())}`
       : "";
   return `\nVoicetill is running.\n\n${table}${lines}\n`;

@@ -62,7 +62,7 @@ function urlOf(given: string | undefined, config: Config, mode: string): string 
   const text = given ?? addressOf(config);
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || /[?#@]/.test(text))
-    throw new OperatorError(`--url takes an http or https address without query and fragment; ${JSON.stringify(text)} is none.`);
+    throw new OperatorError(`--url takes an http or https address without user name, query and fragment; ${JSON.stringify(text)} is none.`);
   if (given === undefined && config.baseUrl === null && config.port === 0)
     throw new OperatorError("--url: it must be given where PORT is 0; the service prints its address when it starts.");
   // Whoever listens in could take money with it.

@@ -94,6 +94,7 @@ const FAULTS: [Record<string, string>, RegExp][] = [
   [{ SIP_PUBLIC_HOST: "0.0.0.0" }, /^SIP_PUBLIC_HOST: 0\.0\.0\.0 is no address that callers can send to\.$/],
   [{ BASE_URL: "ftp://pay.example" }, /^BASE_URL: /],
   [{ BASE_URL: "https://pay.example/?a=1" }, /^BASE_URL: /],
+  [{ BASE_URL: "https://till@pay.example" }, /^BASE_URL: .* without user name, query and fragment\.$/],
   [{ DATABASE_URL: "mysql://till:hunter2@db" }, /^DATABASE_URL: its value is not a PostgreSQL address/],
   [{ DATABASE_URL: "postgres://db/till" }, /^MASTER_KEY: it must be set when DATABASE_URL is/],
   [{ MASTER_KEY: "c2hvcnQ=" }, /^MASTER_KEY: its value is not 32 bytes in base64/],

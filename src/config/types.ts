@@ -56,7 +56,7 @@ export const phone: Kind<string> = {
 
 /** Without a trailing slash. */
 export const baseUrl: Kind<string> = {
-  complaint: isNot("an http or https address without query and fragment"),
+  complaint: isNot("an http or https address without user name, query and fragment"),
   read: (text) => {
     const url = URL.parse(text);
     const isOne = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && !/[#?@]/.test(text);

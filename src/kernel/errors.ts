@@ -18,6 +18,7 @@ export const ERRORS = {
   project_not_found: { status: 404, detail: "Project not found" },
   session_not_found: { status: 404, detail: "Session not found" },
   method_not_allowed: { status: 405, detail: "Method Not Allowed" },
+  timed_out: { status: 408, detail: "Request Timeout" },
   session_not_cancellable: { status: 409, detail: "Session cannot be cancelled" },
   payment_in_progress: { status: 409, detail: "Session cannot be cancelled (payment in progress)" },
   charge_in_progress: { status: 409, detail: "Payment already in progress" },

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import type { CardBrand } from "#src/kernel/card.ts";
+import { isOrigin } from "#src/kernel/origin.ts";
 import { ERRORS, RECORDABLE, type Recordings, SENTENCE_IDS, type Wording, wordingFault } from "#src/conversation/index.ts";
 import { VARIABLE_FORMS } from "./appearance.ts";
 import { logoFault } from "./logo.ts";
@@ -231,7 +232,7 @@ export const widgetBlock = z
   .strictObject({
     origins: z
       .array(z.string().refine(isOrigin, "must be an origin such as https://shop.example"))
-      .describe("Origins of the merchant's pages that may embed the card form. Default: none."),
+      .describe("Origins of the merchant's pages that may embed the card form, each in full, without a path and without *. Default: none."),
     logo: z
       .string()
       .superRefine(inWords(logoFault))
@@ -303,8 +304,4 @@ function isInet(text: string): boolean {
   const [, address = "", prefix = "0"] = /^([0-9a-f:.]+)(?:\/(0|[1-9][0-9]{0,2}))?$/i.exec(text) ?? [];
   const family = isIP(address);
   return family !== 0 && Number(prefix) <= (family === 4 ? 32 : 128);
-}
-
-function isOrigin(text: string): boolean {
-  return URL.parse(text)?.origin === text;
 }

@@ -96,6 +96,12 @@ test("examples/apply.yaml applies, twice, and examples/merchant-server.ts makes 
   });
   assert.equal(cancelled.status, 204);
   await program.line(new RegExp(`^payment\\.cancelled: 49\\.95 USD, session ${id}$`));
+  // A currency without a fraction has no hundredths.
+  const yen = { id: "evt_yen", event: "payment.success", session_id: "s1", amount: 4995, amount_cents: 4995, currency: "JPY", error: null };
+  const body = JSON.stringify(yen);
+  const headers = signatureHeaders([new Secret(SECRET)], "evt_yen", Math.floor(Date.now() / 1000), body);
+  assert.equal((await fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers, body })).status, 204);
+  await program.line(/^payment\.success: 4995 JPY, session s1$/);
 });
 
 test("examples/card-receiver.ts takes a forwarded card over TLS, and refuses a forged one (R-240)", async () => {

@@ -878,6 +878,21 @@ describe("in a browser", { skip: withoutChromium }, () => {
     await close();
   });
 
+  test("whoever comes back to a form that was left open is told of the end that came meanwhile, before a card is typed (R-365)", async () => {
+    const { session_id, widget_url } = await create();
+    const { page, faults, close } = await open(widget_url);
+    const comeBack = () => page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+    await page.getByLabel("Card number").pressSequentially("4539");
+    await Promise.all([page.waitForResponse((response) => response.url().endsWith(session_id)), comeBack()]);
+    assert.equal(await page.getByLabel("Card number").inputValue(), "4539");
+    assert.equal((await service.request("POST", `/v1/sessions/${session_id}/cancel`)).status, 204);
+    await comeBack();
+    await page.getByText("This payment was cancelled.").waitFor();
+    assert.equal(await page.locator("input").count(), 0);
+    assert.deepEqual(faults, []);
+    await close();
+  });
+
   test("a session that expires while the card is typed says so and takes nothing, and so does its page from then on (R-365)", async () => {
     const { session_id, pay_url } = (await service.create()) as { session_id: string; sip_uri: string; pay_url: string };
     const { page, faults, close } = await open(pay_url);

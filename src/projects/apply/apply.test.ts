@@ -369,6 +369,12 @@ describe("the apply file", () => {
     await database.db.deleteFrom("projects").where("slug", "=", "painted").execute();
   });
 
+  test("an origin that no browser's page can have is refused: the card form would show itself on no page of it", async () => {
+    for (const origin of ["https://*.shop.example", "https://shop_1.example", "wss://shop.example", "https://shop.example/"])
+      await assert.rejects(apply(project(`widget: { origins: ["${origin}"] }`)), /origins\.0: must be an origin such as https:/, origin);
+    await apply(project('widget: { origins: ["https://xn--bcher-kva.example:8443", "http://[::1]:4000"] }'));
+  });
+
   test("a variable of the card form that is null is taken away, and the others stay", async () => {
     const look = (variables: string) => apply(project(`widget: { appearance: { variables: ${variables} } }`).replace("shop", "plain"));
     await look('{ colorPrimary: "#0a7d5a", fontFamily: Georgia }');

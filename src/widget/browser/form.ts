@@ -441,6 +441,13 @@ function takeCards(form: HTMLFormElement): void {
     finish(isPaid(status) || isUnpaid(status) ? status : "over", elsewhere);
   }
 
+  /** Of a form that was left open: an end that came meanwhile is told before a card is typed for nothing. */
+  async function seeEnd(): Promise<void> {
+    const response = await fetch(api, { headers: { "x-widget-nonce": nonce }, cache: "no-store" }).catch(() => null);
+    // A try that has begun since is answered with it.
+    if (response?.status === 410 && form.isConnected && !isSending) finishAs(response);
+  }
+
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
   /** After an answer that was lost or says that a payment is under way: looks until it is known what became of it. */
@@ -574,6 +581,9 @@ function takeCards(form: HTMLFormElement): void {
     elsewhere = data;
     // A try that is under way is answered that the session is over.
     if (!isSending) finish(data.status, data);
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible" && form.isConnected && !isSending) void seeEnd();
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -1,7 +1,7 @@
+import { isOrigin } from "#src/kernel/origin.ts";
+
 /** What the browser is told about the frame's page and its two files (R-369). */
 
-/** Scheme, host and port as browsers write them. An origin that is written otherwise could end the directive it stands in. */
-const ORIGIN = /^https?:\/\/[A-Za-z0-9.[\]:-]+$/;
 const POWERS = ["camera", "microphone", "geolocation", "payment", "usb", "display-capture", "publickey-credentials-get"];
 const YEAR_SECONDS = 365 * 24 * 3600;
 
@@ -10,7 +10,8 @@ export function pageHeaders(
   origins: readonly string[] | "any",
   { script, style }: { script: string; style: string },
 ): Record<string, string> {
-  const ancestors = origins === "any" ? ["*"] : origins.filter((origin) => ORIGIN.test(origin));
+  // What was stored is looked at once more: an origin that is written otherwise could end the directive.
+  const ancestors = origins === "any" ? ["*"] : origins.filter(isOrigin);
   const policy = [
     "default-src 'none'",
     `script-src 'self' '${script}'`,
