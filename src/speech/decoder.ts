@@ -98,6 +98,9 @@ export async function loadWholeDecoders(native?: Native): Promise<Omit<Decoders,
 async function loadDecoder(native: Native, scores: boolean): Promise<Decoder> {
   const engine = new native.Decoder({ samprate: SAMPLE_RATE_HZ, loglevel: "FATAL", dict: DICTIONARY, compallsen: scores });
   await engine.initialize();
+  // The model's own settings ask for it: it learns each utterance's noise anew, from its first words. The line's is taken out before (`NoiseSuppression`).
+  engine.set_config("remove_noise", 0);
+  await engine.reinitialize_audio();
   const { cdecoder } = engine as unknown as { cdecoder: number };
   let inUse: Acceptor | null = null;
 

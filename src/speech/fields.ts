@@ -60,6 +60,8 @@ export const FREE_DIGITS = spokenDigits(ANY_DIGITS);
 const isSame = (a: readonly number[], b: readonly number[] | null): boolean =>
   b !== null && a.length === b.length && a.every((digit, at) => digit === b[at]);
 
+const isBeginning = (part: readonly number[], whole: readonly number[]): boolean => isSame(part, whole.slice(0, part.length));
+
 const acceptors = new Map<string, Acceptor>();
 
 function acceptor(lengths: readonly number[]): Acceptor {
@@ -289,8 +291,8 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   const smallerVoice = smaller();
   const voices = [own, smallerVoice];
   if (OTHER_LENGTHS.includes(count) && isFollowedValid) {
-    // Three digits too many hold the check digit once in ten times, and lead any others of their length.
-    if (voices.some(({ best }) => best && isCard(best))) return doubt;
+    // Three digits too many hold the check digit once in ten times, and lead any others of their length. Where they were said, nothing else fits.
+    if (voices.some(({ best }) => best && (isCard(best) || !isBeginning(best.digits, free)))) return doubt;
     const inSmaller = aside("batch", FREE_DIGITS, smallerVoice.samples);
     const again = scoreDigits(batch, samples, FREE_DIGITS);
     if (again && isSame(again.digits, free)) {
