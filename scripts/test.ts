@@ -74,7 +74,7 @@ const onAnyDatabase =
 const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(journeyOf(file)));
 /** A test that was given up after its time may leave what never ends: its file ends all the same. */
 const JOURNEY = ["--test-global-setup=test/journeys/render-prompts.ts", "--test-timeout=400000", "--test-force-exit"];
-/** One more than there are cores, because some always wait; journeys mostly do: for callers, prompts and time-outs. */
+/** One more than there are cores, because some always wait; journeys three: two thirds of their time they wait for callers, prompts and time-outs. */
 const concurrency = (more: number) => `--test-concurrency=${availableParallelism() + more}`;
 const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";
 
@@ -108,14 +108,14 @@ const LEGS: Leg[] = [
     name: "journeys",
     what: "journeys on PGlite",
     missing: null,
-    command: nodeTest(journeys, concurrency(2), ...JOURNEY),
+    command: nodeTest(journeys, concurrency(3), ...JOURNEY),
     env: { TEST_DATABASE_URL: "" },
   },
   {
     name: "journeys-postgres",
     what: "journeys on PostgreSQL, where the database matters",
     missing: noPostgres,
-    command: nodeTest(journeysOnPostgres, concurrency(2), ...JOURNEY),
+    command: nodeTest(journeysOnPostgres, concurrency(3), ...JOURNEY),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
 ];
