@@ -45,7 +45,7 @@ const mint = (io: Io) => async (): Promise<AccessToken | Declined> =>
 /** A key that was seen before is an answer; a fault of the vendor, or what cannot be read, may have acted. */
 const judge = (answer: kit.Answered): kit.Repeat => {
   const byStatus = answer.status === 409 ? "final" : kit.repeatByStatus(answer);
-  return byStatus === "final" && responses.isUnclear(answer) ? "perhaps done" : byStatus;
+  return byStatus === "final" && kit.isUnclear(answer, responses.isVendors) ? "perhaps done" : byStatus;
 };
 
 /** The same key until the answer is final, with another token when the vendor no longer takes this one. */

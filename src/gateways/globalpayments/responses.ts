@@ -88,13 +88,7 @@ export type State =
   | { outcome: "open"; id: string }
   | { outcome: "duplicate"; id: string };
 
-const isVendors = (body: kit.JsonObject): boolean => kit.textAt(body, "error_code") !== undefined;
-
-/** Whether an answer cannot be read, or is a refusal of somebody on the way. */
-export const isUnclear = ({ status, body }: kit.Answered): boolean => {
-  const read = kit.readJson(body);
-  return read === null || kit.isForeign(status, read, isVendors);
-};
+export const isVendors = (body: kit.JsonObject): boolean => kit.textAt(body, "error_code") !== undefined;
 
 /** The final answer to a sale. */
 export function readSale(answer: kit.Answered, subject: Subject): State {

@@ -1,5 +1,6 @@
 import type { Declined, GatewayAnswer, Unknown } from "../contract.ts";
 import { codeOfStatus } from "./code-table.ts";
+import { type JsonObject, readJson } from "./json.ts";
 import { declined, unknown } from "./outcomes.ts";
 
 /** An answer that arrived. */
@@ -94,6 +95,12 @@ export function lookUpBody<Body>(
 export function isForeign<Body>(status: number, body: Body | null, isVendors: ((body: Body) => boolean) | undefined): boolean {
   const isRefusal = status >= 400 && status < 500 && ![401, 403, 429].includes(status);
   return isRefusal && body !== null && isVendors?.(body) === false;
+}
+
+/** Whether an answer is no JSON object, or a refusal in none of the vendor's words. */
+export function isUnclear({ status, body }: Answered, isVendors: (body: JsonObject) => boolean): boolean {
+  const read = readJson(body);
+  return read === null || isForeign(status, read, isVendors);
 }
 
 function saysOutcome(status: number): boolean {

@@ -80,7 +80,10 @@ async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
 async function reverse(attempt: AttemptTrace, io: Io, id: string): Promise<boolean> {
   const { settings } = io;
   if (attempt.mode === "tokenize") return kit.isDone(io, requests.deleteRecord(attempt, settings), responses.readReversal);
-  const [voiding, refund] = [() => requests.voidSale(settings, id), () => requests.refund(settings, id, attempt)];
-  const steps = { void: voiding, refund, lookUp: () => lookUp(attempt, io) };
+  const steps = {
+    void: () => requests.voidSale(settings, id),
+    refund: () => requests.refund(settings, id, attempt),
+    lookUp: () => lookUp(attempt, io),
+  };
   return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
 }

@@ -32,8 +32,11 @@ export const gateway = kit.defineGateway({
   void: async (attempt, io) =>
     kit.reversal(await lookUp(attempt, io), ({ processor: { qualpay_pg_id: id = "" } }) => {
       const amount = requests.qualpayAmount(attempt) ?? "";
-      const [voiding, refund] = [() => requests.voidSale(io.settings, id), () => requests.refund(io.settings, id, amount)];
-      const steps = { void: voiding, refund, lookUp: () => lookUp(attempt, io) };
+      const steps = {
+        void: () => requests.voidSale(io.settings, id),
+        refund: () => requests.refund(io.settings, id, amount),
+        lookUp: () => lookUp(attempt, io),
+      };
       return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
     }),
 });

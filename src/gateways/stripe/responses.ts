@@ -44,16 +44,12 @@ const AUTHENTICATION_DEMANDED = "error_on_requires_action";
 
 /** Errors of Stripe's have a type; a refusal without one was said by something on the way. */
 const isVendors = (body: kit.JsonObject): boolean => kit.textAt(body, "error", "type") !== undefined;
-function isUnclear({ status, body }: kit.Answered): boolean {
-  const read = kit.readJson(body);
-  return read === null || kit.isForeign(status, read, isVendors);
-}
 
 /** Whether the same request with the same key should be sent again; Stripe's own word on it comes first. */
 export function judge(answer: kit.Answered): kit.Repeat {
   const advice = answer.headers["stripe-should-retry"];
   const byStatus = kit.repeatByStatus(answer);
-  const again = advice === "true" || (byStatus !== "final" && advice !== "false") || isUnclear(answer);
+  const again = advice === "true" || (byStatus !== "final" && advice !== "false") || kit.isUnclear(answer, isVendors);
   if (!again) return "final";
   return byStatus === "nothing done" ? byStatus : "perhaps done";
 }

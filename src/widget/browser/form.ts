@@ -441,9 +441,11 @@ function takeCards(form: HTMLFormElement): void {
     finish(isPaid(status) || isUnpaid(status) ? status : "over", elsewhere);
   }
 
+  const readSession = () => fetch(api, { headers: { "x-widget-nonce": nonce }, cache: "no-store" });
+
   /** Of a form that was left open: an end that came meanwhile is told before a card is typed for nothing. */
   async function seeEnd(): Promise<void> {
-    const response = await fetch(api, { headers: { "x-widget-nonce": nonce }, cache: "no-store" }).catch(() => null);
+    const response = await readSession().catch(() => null);
     // A try that has begun since is answered with it.
     if (response?.status === 410 && form.isConnected && !isSending) finishAs(response);
   }
@@ -455,7 +457,7 @@ function takeCards(form: HTMLFormElement): void {
     for (;;) {
       let response: Response | null = null;
       try {
-        response = await fetch(api, { headers: { "x-widget-nonce": nonce }, cache: "no-store" });
+        response = await readSession();
       } catch {
         // "bad" would stand as the reason of a payment that turns out to have failed.
         say(texts.unreachable, "wait");
