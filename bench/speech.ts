@@ -23,6 +23,7 @@ import { SPEAKERS } from "../test/answer-samples.ts";
 import { loadDecoders } from "#src/speech/decoder.ts";
 import type { ListenFor, RecognitionResult } from "#src/speech/recognition-result.ts";
 import { framesOf } from "#src/speech/testing.ts";
+import { startVerifier, verifyingBy } from "#src/speech/verifier-thread.ts";
 import { UtteranceRecogniser } from "#src/speech/utterance-recogniser.ts";
 import { type Chance, FIELD_FORMS, type FieldSample, chanceOf } from "./field-samples.ts";
 import { audioOf } from "./field-audio.ts";
@@ -71,7 +72,10 @@ const LINES: Readonly<Record<string, Line>> = {
 };
 
 let onResult: (result: RecognitionResult) => void = () => {};
-const recogniser = new UtteranceRecogniser({ ...(await loadDecoders()), onResult: (result) => onResult(result) });
+const verifier = startVerifier();
+await verifier.ready;
+const decoders = await loadDecoders(verifyingBy(verifier.connect()));
+const recogniser = new UtteranceRecogniser({ ...decoders, onResult: (result) => onResult(result) });
 const createDetector = await loadVoiceActivity();
 
 interface Outcome {
@@ -194,3 +198,4 @@ for (const [field, forms] of Object.entries(FIELD_FORMS)) {
 }
 for (const name of names) console.log(name);
 console.log(`${(workedMs / audioMs).toFixed(3)} seconds of work for a second of audio, pauses included`);
+await verifier.stop();

@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import createModule from "soundswallower";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import type { Acceptor } from "./acceptor.ts";
+import type { Verifying } from "./verifier-thread.ts";
 
 /** One recogniser: synchronous and busy for some hundredths of a second for each second of speech, so it belongs in a worker. */
 export interface Decoder {
@@ -42,6 +43,8 @@ export interface Decoders {
   scoring: Decoder;
   /** Begins a decoding by one of the two beside the others; what it returns waits for its outcome. */
   aside: (kind: "batch" | "scoring", grammar: Acceptor, samples: Float32Array) => () => Scored | null;
+  /** The second recogniser; null: there is none. */
+  verifier: Verifying | null;
 }
 
 /** The calls of the native engine that its own interface leaves out, by the names of its C sources. */
@@ -74,9 +77,9 @@ const DICTIONARY = fileURLToPath(new URL("telephone.dict", import.meta.url));
 const MODEL_BASE = fileURLToPath(new URL("model/", import.meta.resolve("soundswallower")));
 
 /** Loads the 8 kHz model for one call, with the words of `telephone.dict` alone: half the memory of the engine's own dictionary. */
-export async function loadDecoders(): Promise<Decoders> {
+export async function loadDecoders(verifier: Verifying | null = null): Promise<Decoders> {
   const native = await loadEngine();
-  return { streaming: await loadDecoder(native, false), ...(await loadWholeDecoders(native)) };
+  return { streaming: await loadDecoder(native, false), ...(await loadWholeDecoders(native)), verifier };
 }
 
 async function loadEngine(): Promise<Native> {
@@ -85,7 +88,7 @@ async function loadEngine(): Promise<Native> {
 }
 
 /** Those of finished utterances. What is to be decoded aside is decoded when it is waited for: there is one thread. */
-export async function loadWholeDecoders(native?: Native): Promise<Omit<Decoders, "streaming">> {
+export async function loadWholeDecoders(native?: Native): Promise<Omit<Decoders, "streaming" | "verifier">> {
   native ??= await loadEngine();
   const decoders = { batch: await loadDecoder(native, false), scoring: await loadDecoder(native, true) };
   const aside: Decoders["aside"] = (kind, grammar, samples) => () => {

@@ -10,6 +10,7 @@ import { COMMAND_PHRASES, EXPIRY } from "./phrases.ts";
 import { NUMBER_PRELUDE, withoutPrelude } from "./prelude.ts";
 import { type ListenFor, type ListenTask, type RecognitionResult, isWhole } from "./recognition-result.ts";
 import { digitsOf, hasRegularPairs } from "./spoken-numbers.ts";
+import { LEAST_SHARE } from "./verifier-thread.ts";
 import { LARGER_SPEAKER, SMALLER_SPEAKER, warp } from "./warp.ts";
 
 /** An utterance and what the decoder that followed it made of it. */
@@ -33,6 +34,8 @@ export const LONGEST_CARD = 19;
 /** Digits by which the free grammar may miscount a number that is whole, and those that it may miss where it counts: it inserts some, and seldom loses one. */
 const MISCOUNT = 2;
 const MISSED = 1;
+/** Digits by the free grammar from which on a whole number may have been said: in noise it loses some. */
+const LEAST_HEARD = 10;
 
 /**
  * By how much, in the engine's unit, a part of an answer must be more likely than any other digits of that length or shorter, on a quiet
@@ -48,6 +51,8 @@ const CERTAIN_LEAD = { own: 500, two: 850 };
 const LARGEST_LEAD = 500;
 /** As `LEAST_LEAD`, for a card number that was not followed, over others of its length: wrong ones led by up to 181 and 372 where they were heard alike in two voices. */
 const LEAST_LEAD_CARD = { quiet: 220, noisy: 400 };
+/** Least probability of every word of a code by the second recogniser, where the first one heard the same: wrong ones had up to 0.56. */
+const LEAST_SHARE_CODE = 0.7;
 /** Less likely than phones by more than this in each frame, it was no digits. */
 const LEAST_MARGIN_DIGITS = -12;
 
@@ -158,19 +163,21 @@ const isCertainInOthers = (own: number, leadOf: (speaker: number) => number): bo
 
 /**
  * The likeliest digits of these lengths, certain when all others and all shorter ones are much less likely, in the caller's voice or as a
- * smaller and a larger person would say it too. Two decodings for each voice, side by side, each 0.05 seconds of work for a second.
+ * smaller and a larger person would say it too: two decodings for each voice. Or, before that, when the second recogniser hears them.
  */
 function likeliestDigits(decoders: Decoders, { samples, free, line }: UtteranceAudio, lengths: readonly number[]): RecognitionResult {
-  const { scoring, aside } = decoders;
-  // The second likeliest are mostly those besides the ones that the free grammar heard.
-  const besidesFree =
-    line !== "bad" && free && lengths.includes(free.length) ? aside("scoring", othersThan(free, upTo(free.length)), samples) : null;
+  const { scoring, verifier } = decoders;
+  if (line !== "bad") verifier?.hear(samples);
   const best = scoreDigits(scoring, samples, acceptor(lengths));
   if (!best) return NOTHING;
   const { digits } = best;
   if (line === "bad") return digitsResult(digits, true, false);
+  const verified = verifier?.verify(best.words, { lengths, isCard: false }) ?? null;
+  const heard = verified && verified.least >= LEAST_SHARE_CODE ? digitsIn(verified.words) : null;
+  // Two recognisers that have nothing in common heard it, the first in its own grammar or while it was spoken.
+  if (heard && (isSame(heard, digits) || isSame(heard, free))) return digitsResult(heard, true, true);
   const isFollowed = isSame(digits, free);
-  const alternative = isFollowed && besidesFree ? besidesFree() : scoreOthers(scoring, samples, digits);
+  const alternative = scoreOthers(scoring, samples, digits);
   const lead = leadOver(alternative, best);
   if (alternative && lead < 0) {
     const others = digitsIn(alternative.words);
@@ -215,7 +222,7 @@ const PRINTED_GROUPS: ReadonlyMap<number, readonly number[]> = new Map([
 const CARDS = spokenDigits(cardRule(LENGTHS.number));
 
 /** A card's number by its check digit, read as people read one. */
-const isCard = ({ digits, words }: ScoredDigits): boolean =>
+const isCard = ({ digits, words }: Pick<ScoredDigits, "digits" | "words">): boolean =>
   isCompleteNumber(Cell.from(digits)) && hasRegularPairs(withoutPrelude(words), PRINTED_GROUPS.get(digits.length) ?? []);
 
 /** What is heard in one voice. */
@@ -252,6 +259,17 @@ function cardIn(voices: readonly Voice[], free: readonly number[], leastLead: nu
   return { digits, heardIn, opinions, isConfirmed: isHeard && opinions >= CONFIRMED };
 }
 
+/**
+ * The card's number that the second recogniser hears, word for word or by going on from the first one's mistake; or, where it hears none as
+ * surely, that no voice counts against it.
+ */
+function verdictOn(verifier: Decoders["verifier"], words: readonly string[]): { card: readonly number[] | null; isContradicted: boolean } {
+  const verified = verifier?.verify(words, { lengths: [], isCard: true });
+  const digits = verified && verified.least >= LEAST_SHARE ? digitsIn(verified.words) : null;
+  const card = verified && digits && isCard({ digits, words: verified.words }) ? digits : null;
+  return { card, isContradicted: digits !== null && !card };
+}
+
 /** How well a voice fits what was said: people's mouths differ, and so does the voice in which their words are likeliest. */
 const fitOf = ({ best, samples }: Voice): number => (best ? best.score / samples.length : -Infinity);
 
@@ -262,33 +280,35 @@ const fitOf = ({ best, samples }: Voice): number => (best ? best.score / samples
  * Where that leaves doubt, a larger person's voice is asked, and a still smaller or larger one's where that way the words become likelier.
  */
 const understandNumber: Understand = (decoders, utterance, options) => {
-  const { batch, aside } = decoders;
+  const { batch, aside, verifier } = decoders;
   const { samples, free, line } = utterance;
   const [shortest = 0] = LENGTHS.number;
   const count = free?.length ?? 0;
-  if (options.have > 0 || !free || count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT)
-    return understandDigits(LENGTHS.number)(decoders, utterance, options);
-
+  if (options.have > 0 || !free || count < LEAST_HEARD) return understandDigits(LENGTHS.number)(decoders, utterance, options);
+  if (line !== "bad") verifier?.hear(samples);
   const leadOfCard = (voice: Float32Array, best: ScoredDigits) => leadOf(batch, voice, best, [best.digits.length]);
   const hear = (factor: number) => {
     const voice = warp(samples, factor);
     const outcome = aside("batch", CARDS, voice);
     return (): Voice => ({ factor, samples: voice, best: withDigits(outcome()), lead: null });
   };
-  // No voice can hear a card where so many digits are missing, and none is trusted on a bad line.
-  const smaller = line !== "bad" && count >= shortest - MISSED ? hear(SMALLER_SPEAKER) : null;
   const measure = (voice: Voice | undefined) => {
     if (voice?.best) voice.lead = leadOfCard(voice.samples, voice.best);
   };
   const own: Voice = { factor: 1, samples, best: scoreDigits(batch, samples, CARDS), lead: null };
   const doubt = own.best ? digitsResult(own.best.digits, true, false) : NOTHING;
-  if (!smaller || line === "bad") return doubt;
+  if (line === "bad") return doubt;
+  const verdict = verdictOn(verifier, own.best?.words ?? []);
+  if (verdict.card) return digitsResult(verdict.card, true, true);
+  if (count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT) return understandDigits(LENGTHS.number)(decoders, utterance, options);
+  // No voice can hear a card where so many digits are missing.
+  if (verdict.isContradicted || count < shortest - MISSED) return doubt;
   const leastLead = LEAST_LEAD_CARD[line];
 
   // Neither in the caller's own voice nor by what was followed is it a card: no other voice makes it count.
   const isFollowedValid = isCompleteNumber(Cell.from(free));
   if (!(own.best && isCard(own.best)) && !isFollowedValid) return doubt;
-  const smallerVoice = smaller();
+  const smallerVoice = hear(SMALLER_SPEAKER)();
   const voices = [own, smallerVoice];
   if (OTHER_LENGTHS.includes(count) && isFollowedValid) {
     // Three digits too many hold the check digit once in ten times, and lead any others of their length. Where they were said, nothing else fits.

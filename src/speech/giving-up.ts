@@ -4,7 +4,7 @@ import type { Decoder, Decoders } from "./decoder.ts";
 export class GivenUp extends Error {}
 
 /** The same decoders; each throws `GivenUp` in place of beginning another decoding, or waiting for one, once `isVain`. */
-export function whileNotVain({ streaming, batch, scoring, aside }: Decoders, isVain: () => boolean): Decoders {
+export function whileNotVain({ streaming, batch, scoring, aside, verifier }: Decoders, isVain: () => boolean): Decoders {
   const check = () => {
     if (isVain()) throw new GivenUp();
   };
@@ -27,6 +27,13 @@ export function whileNotVain({ streaming, batch, scoring, aside }: Decoders, isV
         check();
         return outcome();
       };
+    },
+    verifier: verifier && {
+      hear: verifier.hear,
+      verify(words, rule) {
+        check();
+        return verifier.verify(words, rule);
+      },
     },
   };
 }

@@ -1,14 +1,17 @@
+import { workerData } from "node:worker_threads";
 import { startAside } from "./aside.ts";
 import { loadDecoders } from "./decoder.ts";
 import { prepare } from "./fields.ts";
 import { serveCall, tellResult } from "./listening.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
+import { type EmbeddedListenerData, verifyingBy } from "./verifier-thread.ts";
 
 /**
  * The thread of one call's embedded recogniser: audio comes on a port of its own, results go to the main thread. Spoken digits are
  * JavaScript strings in speech workers and nowhere else; the thread is ended with the call, which gives its memory back (docs/security.md, Memory).
  */
-const [own, { aside }] = await Promise.all([loadDecoders(), startAside()]);
+const { verifier } = workerData as EmbeddedListenerData;
+const [own, { aside }] = await Promise.all([loadDecoders(verifier && verifyingBy(verifier)), startAside()]);
 const decoders = { ...own, aside };
 prepare(decoders);
 

@@ -3,6 +3,7 @@ import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { ListenerData } from "./listening.ts";
 import { type FromListener, type ListenTask, READY, type RecognitionResult, type ToListener } from "./recognition-result.ts";
 import type { SpeechEngine } from "./streaming-recogniser.ts";
+import { type EmbeddedListenerData, type VerifierConnection, type VerifierThread, startVerifier } from "./verifier-thread.ts";
 
 /** One call's recogniser. */
 export interface Listener {
@@ -55,6 +56,9 @@ interface PooledWorker {
   port: MessagePort;
 }
 
+/** What a worker is started with. */
+type WorkerData = ListenerData<SpeechEngine> & EmbeddedListenerData;
+
 /** The worker's file by the kind of its engine. */
 const WORKERS: Readonly<Record<SpeechEngine["kind"], string>> = {
   embedded: "./listener-worker.ts",
@@ -63,11 +67,11 @@ const WORKERS: Readonly<Record<SpeechEngine["kind"], string>> = {
 };
 
 /** Starts a worker for one call. */
-function startWorker(engine: SpeechEngine): PooledWorker {
+function startWorker(engine: SpeechEngine, verifier: VerifierConnection | null): PooledWorker {
   const { port1, port2 } = new MessageChannel();
   const worker = new Worker(new URL(WORKERS[engine.kind], import.meta.url), {
-    workerData: { port: port2, engine } satisfies ListenerData<SpeechEngine>,
-    transferList: [port2],
+    workerData: { port: port2, engine, verifier } satisfies WorkerData,
+    transferList: verifier ? [port2, verifier.port] : [port2],
     stdout: true,
     stderr: true,
   });
@@ -92,7 +96,7 @@ export async function tryEngine(engine: SpeechEngine): Promise<string | null> {
       (error: Error) => error.message,
     );
   }
-  const { worker } = startWorker(engine);
+  const { worker } = startWorker(engine, null);
   const fault = await faultOf(worker);
   await worker.terminate();
   return fault;
@@ -113,12 +117,22 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   /** Set while there are calls; until then no worker is kept ready. */
   let quiet: NodeJS.Timeout | null = null;
 
+  /** The second recogniser of all calls, while there is a worker. */
+  let verifier: VerifierThread | null = null;
+  const verifierOf = ({ kind }: SpeechEngine): VerifierThread | null => {
+    if (kind !== "embedded") return null;
+    return (verifier = verifier && !verifier.isOver ? verifier : startVerifier());
+  };
+
   const start = async (): Promise<void> => {
-    const { worker, port } = startWorker(engine);
+    const connection = verifierOf(engine)?.connect() ?? null;
+    const { worker, port } = startWorker(engine, connection);
     starting++;
     all.add(worker);
     worker.once("exit", () => {
       all.delete(worker);
+      if (connection) verifier?.disconnect(connection);
+      if (all.size === 0) endVerifier();
       const at = ready.findIndex((pooled) => pooled.worker === worker);
       if (at < 0) return;
       ready.splice(at, 1);
@@ -126,6 +140,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       void fill();
     });
     const fault = await faultOf(worker);
+    await verifier?.ready;
     starting--;
     if (fault !== null || isStopped) {
       void worker.terminate();
@@ -134,6 +149,11 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
     const caller = waiting.shift();
     if (caller) caller({ worker, port });
     else ready.push({ worker, port });
+  };
+
+  const endVerifier = () => {
+    void verifier?.stop();
+    verifier = null;
   };
 
   /** Starts what is missing of those kept ready. */

@@ -1,0 +1,251 @@
+import { readFile } from "node:fs/promises";
+import { InferenceSession, Tensor, env } from "onnxruntime-web";
+import { withoutPrelude } from "./prelude.ts";
+import { digitsOf, isNumberWord } from "./spoken-numbers.ts";
+import { type AnswerRule, LEAST_SHARE, type Verification } from "./verifier-thread.ts";
+import { CAPITALS, MARKS, OTHER_WORDS, TOKENS } from "./word-tokens.ts";
+
+/**
+ * Utterance verification: a second recogniser, Moonshine tiny (27 million weights, MIT), judges what the first one heard, word for word. It
+ * writes text token by token, each from the sound and from the text so far. Given the first one's text, one pass tells how likely it holds
+ * each word for at its place; where it hears another one, it goes on from there by itself. Synchronous but in name: it belongs in a thread.
+ */
+
+const MODEL = new URL("model/tiny/quantized/", import.meta.resolve("@moonshine-ai/moonshine-js"));
+/** Shape of the model: its layers, heads, and the values of one. */
+const LAYERS = 6;
+const HEADS = 8;
+const HEAD_VALUES = 36;
+/** Peak of what it is given: it was trained on speech near full scale. */
+const PEAK = 0.7;
+/** A word less likely than this was misheard: the second recogniser goes on from there by itself. */
+const MISHEARD = 0.5;
+/** Least probability of the end behind the last word for words to be as they were heard. */
+const LEAST_END = 0.05;
+/** The same of an "oh" between two digits, "two oh nine": the model often leaves it out, and goes on rightly behind it. */
+const LEAST_SHARE_OH = 0.02;
+/** Words of a sixteen digits' number, and of a broken-off one before it, are fewer. */
+const MOST_WORDS = 40;
+
+const tokensOf = (word: string): readonly number[] => TOKENS[word] ?? [];
+/** "O" is how the model writes some an "oh". */
+const NUMBER_WORDS = Object.keys(TOKENS).filter((word) => isNumberWord(word) || word === "o");
+/** All tokens that begin a word of a number. */
+const FIRST_TOKENS = [...new Set(NUMBER_WORDS.map((word) => tokensOf(word)[0] ?? 0))];
+/**
+ * The words among which one is likely. A card's number is judged by its check digit besides; what has none is told from other words too, at
+ * the beginning of a text with a capital.
+ */
+const amongOf = ({ isCard }: AnswerRule, isInitial: boolean): readonly number[] =>
+  isCard
+    ? FIRST_TOKENS
+    : isInitial
+      ? [...new Set([...FIRST_TOKENS, ...Object.values(CAPITALS), ...OTHER_WORDS])]
+      : [...FIRST_TOKENS, ...OTHER_WORDS];
+/** "Zero" and "oh" are one digit: which of them is no difference. */
+const ZEROS = ["zero", "oh", "o"].map((word) => tokensOf(word)[0] ?? 0);
+
+/** Silence behind an utterance, in samples at 8 kHz: a last word right at the end is misheard. */
+const TAIL = 2_400;
+
+/** Half the length of the filter that doubles the rate, in samples at 8 kHz. */
+const HALF_LENGTH = 8;
+/** Its taps half-way between two samples: a sinc with Hann's window. */
+const BETWEEN = Float64Array.from({ length: 2 * HALF_LENGTH }, (_, at) => {
+  const distance = at - HALF_LENGTH + 0.5;
+  return (Math.sin(Math.PI * distance) / (Math.PI * distance)) * (0.5 + 0.5 * Math.cos((Math.PI * distance) / (HALF_LENGTH + 0.5)));
+});
+
+/** Samples at 8 kHz as the model takes them: at 16 kHz, near full scale. */
+export function toSixteenKilohertz(samples: Float32Array): Float32Array<ArrayBuffer> {
+  const peak = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 1e-6);
+  const doubled = new Float32Array(2 * (samples.length + TAIL));
+  for (let at = 0; at < samples.length; at++) {
+    let between = 0;
+    for (let tap = 0; tap < 2 * HALF_LENGTH; tap++) between += (samples[at - HALF_LENGTH + 1 + tap] ?? 0) * (BETWEEN[tap] ?? 0);
+    doubled[2 * at] = ((samples[at] ?? 0) / peak) * PEAK;
+    doubled[2 * at + 1] = (between / peak) * PEAK;
+  }
+  return doubled;
+}
+
+/** Probabilities of `tokens` among themselves, by the model's logits for one place. */
+function shares(logits: Float32Array, tokens: readonly number[]): Map<number, number> {
+  const highest = Math.max(...tokens.map((token) => logits[token] ?? -Infinity));
+  const weights = tokens.map((token) => Math.exp((logits[token] ?? -Infinity) - highest));
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return new Map(tokens.map((token, at) => [token, (weights[at] ?? 0) / sum]));
+}
+
+const shareOf = (among: ReadonlyMap<number, number>, tokens: readonly number[]): number =>
+  tokens.reduce((sum, token) => sum + (among.get(token) ?? 0), 0);
+
+/** The likelier of two tokens for zero stands for both. */
+function likeliest(among: ReadonlyMap<number, number>): { token: number; share: number } {
+  const zero = shareOf(among, ZEROS);
+  const [spoken = 0] = ZEROS.toSorted((a, b) => (among.get(b) ?? 0) - (among.get(a) ?? 0));
+  let best = { token: spoken, share: zero };
+  for (const [token, share] of among) if (share > best.share && !ZEROS.includes(token)) best = { token, share };
+  return best;
+}
+
+/** What may come behind so many tokens of these words: their next token, or what ends a word. */
+const ENDINGS = [MARKS.comma, MARKS.stop, MARKS.end];
+function nextTokens(words: readonly string[], length: number): number[] {
+  const next = words.map((word) => tokensOf(word)[length]);
+  return [...new Set(next.flatMap((token) => (token === undefined ? ENDINGS : [token])))];
+}
+
+const beginningWith = (tokens: readonly number[]): string[] =>
+  NUMBER_WORDS.filter((word) => tokens.every((token, at) => tokensOf(word)[at] === token));
+
+/** Whether `words` hold a whole answer that may end there, must end there, or is too short yet. */
+function extentOf(words: readonly string[], { lengths, isCard }: AnswerRule): "short" | "whole" | "full" | "over" {
+  const digits = digitsOf(withoutPrelude(words)) ?? [];
+  const wanted = isCard ? [digits[0] === 3 && (digits[1] === 4 || digits[1] === 7) ? 15 : 16] : lengths;
+  if (digits.length > Math.max(...wanted)) return "over";
+  if (digits.length === Math.max(...wanted)) return "full";
+  return wanted.includes(digits.length) ? "whole" : "short";
+}
+
+/** The decoder's memory of what it has read: by name, its tensors. */
+type Past = Record<string, Tensor>;
+const PAST = Array.from({ length: LAYERS }, (_, layer) =>
+  ["decoder", "encoder"].flatMap((part) => ["key", "value"].map((kind) => `${layer}.${part}.${kind}`)),
+).flat();
+
+/** An utterance as the model hears it. */
+export type Sound = Tensor;
+
+/** Overwrites the utterance. */
+export const forget = (sound: Sound): void => void (sound.data as Float32Array).fill(0);
+
+/** The model. */
+export class Verifier {
+  readonly #encoder: InferenceSession;
+  readonly #decoder: InferenceSession;
+
+  private constructor(encoder: InferenceSession, decoder: InferenceSession) {
+    this.#encoder = encoder;
+    this.#decoder = decoder;
+  }
+
+  static async load(): Promise<Verifier> {
+    env.logLevel = "fatal";
+    env.wasm.numThreads = 1;
+    const load = async (file: string) =>
+      await InferenceSession.create(await readFile(new URL(file, MODEL)), { executionProviders: ["wasm"] });
+    return new Verifier(await load("encoder_model.onnx"), await load("decoder_model_merged.onnx"));
+  }
+
+  /** Hears an utterance of 8 kHz. */
+  async hear(samples: Float32Array): Promise<Sound> {
+    const sound = toSixteenKilohertz(samples);
+    const { last_hidden_state: heard } = await this.#encoder.run({ input_values: new Tensor("float32", sound, [1, sound.length]) });
+    sound.fill(0);
+    return heard as Tensor;
+  }
+
+  /** Judges `words`, and says what was said where it was something else. Null when a word is unknown. */
+  async verify(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<Verification | null> {
+    if (words.some((word) => tokensOf(word).length === 0)) return null;
+    const first = words.length - withoutPrelude(words).length;
+    const { likely, end } = await this.#judge(sound, words, rule);
+    const isOh = (at: number) => words[first + at] === "oh" && (likely[first + at] ?? 0) >= LEAST_SHARE_OH;
+    const answer = likely.slice(first).map((share, at) => (isOh(at) ? 1 : share));
+    const least = Math.min(...answer);
+    const extent = extentOf(words, rule);
+    if (end >= LEAST_END && least >= LEAST_SHARE && (extent === "whole" || extent === "full"))
+      return { words: [...words], least, isSame: true };
+    const misheard = answer.findIndex((share) => share < MISHEARD);
+    return await this.#goOn(sound, words.slice(0, first + Math.max(0, misheard)), rule);
+  }
+
+  /** How likely each word is at its place, and the end behind the last. */
+  async #judge(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<{ likely: number[]; end: number }> {
+    const ids: number[] = [MARKS.begin];
+    const places = words.map((word, at) => {
+      const place = ids.length - 1;
+      ids.push(...tokensOf(word));
+      if (at < words.length - 1) ids.push(MARKS.comma);
+      return place;
+    });
+    const read = this.#reader(sound);
+    const logits = await read(ids);
+    const likely = words.map((word, at) => {
+      const place = places[at] ?? 0;
+      const tokens = tokensOf(word);
+      const among = shares(logits(place), amongOf(rule, at === 0));
+      const spellings = word === "zero" || word === "oh" ? ["zero", "oh", "o"] : [word];
+      let share = shareOf(
+        among,
+        spellings.flatMap((each) => [tokensOf(each)[0] ?? 0, ...(at === 0 && CAPITALS[each] !== undefined ? [CAPITALS[each]] : [])]),
+      );
+      for (let length = 1; length <= tokens.length; length++) {
+        const next = nextTokens(beginningWith(tokens.slice(0, length)), length);
+        if (next.length > 1)
+          share *= shareOf(shares(logits(place + length), next), tokens[length] === undefined ? ENDINGS : tokens.slice(length, length + 1));
+      }
+      return share;
+    });
+    return { likely, end: shareOf(shares(logits(ids.length - 1), ENDINGS), [MARKS.stop, MARKS.end]) };
+  }
+
+  /** Writes on behind `words` until the answer ends. */
+  async #goOn(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<Verification> {
+    const said = [...words];
+    const read = this.#reader(sound);
+    let least = 1;
+    let unread = [MARKS.begin, ...words.flatMap((word) => [...tokensOf(word), MARKS.comma])];
+    while (said.length < MOST_WORDS) {
+      const firstLogits = await read(unread);
+      const { token, share } = likeliest(shares(firstLogits(unread.length - 1), amongOf(rule, false)));
+      if (OTHER_WORDS.includes(token)) return { words: said, least: 0, isSame: false };
+      const tokens = [token];
+      let likely = share;
+      for (;;) {
+        const logits = (await read(tokens.slice(-1)))(0);
+        const among = shares(logits, nextTokens(beginningWith(tokens), tokens.length));
+        const ending = shareOf(among, ENDINGS);
+        const [next = 0, nextShare = 0] = [...among].filter(([each]) => !ENDINGS.includes(each)).toSorted(([, a], [, b]) => b - a)[0] ?? [];
+        if (nextShare > ending) {
+          tokens.push(next);
+          likely *= nextShare;
+          continue;
+        }
+        likely *= ending;
+        const word = beginningWith(tokens).find((each) => tokensOf(each).length === tokens.length) ?? "";
+        said.push(word === "o" ? "oh" : word);
+        least = Math.min(least, likely);
+        const extent = extentOf(said, rule);
+        const end = shareOf(shares(logits, ENDINGS), [MARKS.stop, MARKS.end]);
+        if (extent === "over" || (extent === "whole" && end >= MISHEARD)) return { words: said, least, isSame: false };
+        if (extent === "full") return { words: said, least: end >= LEAST_END ? least : 0, isSame: false };
+        break;
+      }
+      unread = [MARKS.comma];
+    }
+    return { words: said, least: 0, isSame: false };
+  }
+
+  /** Reads further tokens of one text; the logits behind each of them. */
+  #reader(sound: Sound): (ids: readonly number[]) => Promise<(place: number) => Float32Array> {
+    let past: Past = Object.fromEntries(PAST.map((name) => [name, new Tensor("float32", [], [0, HEADS, 1, HEAD_VALUES])]));
+    let isFirst = true;
+    return async (ids) => {
+      const inputs = Object.fromEntries(Object.entries(past).map(([name, tensor]) => [`past_key_values.${name}`, tensor]));
+      const outputs = await this.#decoder.run({
+        ...inputs,
+        input_ids: new Tensor("int64", BigInt64Array.from(ids, BigInt), [1, ids.length]),
+        encoder_hidden_states: sound,
+        use_cache_branch: new Tensor("bool", [!isFirst]),
+      });
+      const isNew = (name: string) => isFirst || name.includes("decoder");
+      past = Object.fromEntries(PAST.map((name) => [name, (isNew(name) ? outputs[`present.${name}`] : past[name]) as Tensor]));
+      isFirst = false;
+      const { data, dims } = outputs["logits"] as Tensor;
+      const size = dims[2] ?? 0;
+      return (place) => (data as Float32Array).subarray(place * size, (place + 1) * size);
+    };
+  }
+}

@@ -1,0 +1,110 @@
+import { once } from "node:events";
+import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from "node:worker_threads";
+
+/** Digits that a whole answer has. */
+export interface AnswerRule {
+  lengths: readonly number[];
+  /** A card's number: fifteen digits behind 34 and 37, else sixteen. */
+  isCard: boolean;
+}
+
+export interface Verification {
+  /** What was said, with what came before the answer. */
+  words: string[];
+  /** Probability among the words of numbers of the least likely word of the answer, 0 to 1. */
+  least: number;
+  /** They are the words that were to be verified. */
+  isSame: boolean;
+}
+
+/** Least probability of each word, for words to be as they were heard; a card's number has its check digit besides. */
+export const LEAST_SHARE = 0.3;
+
+/** What a call's recogniser asks the second one. Synchronous: it belongs in a worker. */
+export interface Verifying {
+  /** Begins to hear an utterance, beside whatever the caller of this does next. */
+  hear(samples: Float32Array): void;
+  /** Judges what was heard in it. Null when the second recogniser cannot tell, or is not there. */
+  verify(words: readonly string[], rule: AnswerRule): Verification | null;
+}
+
+/** One call's way to the thread of the second recogniser. */
+export interface VerifierConnection {
+  port: MessagePort;
+  /** How many verifications are done; `ENDED`: the thread is gone. */
+  done: Int32Array<SharedArrayBuffer>;
+}
+
+/** What the worker of a call's embedded recogniser has of the main thread besides. */
+export interface EmbeddedListenerData {
+  verifier: VerifierConnection | null;
+}
+
+export type VerifierTask = { samples: Float32Array<ArrayBuffer> } | { words: readonly string[]; rule: AnswerRule };
+
+const ENDED = -1;
+/** Longer than calls that wait for each other take: the caller hears "one moment" by then. */
+const LONGEST_MS = 5_000;
+
+export function verifyingBy({ port, done }: VerifierConnection): Verifying {
+  let asked = 0;
+  const tell = (task: VerifierTask) => port.postMessage(task, "samples" in task ? [task.samples.buffer] : []);
+  return {
+    hear: (samples) => tell({ samples: Float32Array.from(samples) }),
+    verify(words, rule) {
+      tell({ words, rule });
+      asked++;
+      for (let count = Atomics.load(done, 0); count < asked; count = Atomics.load(done, 0))
+        if (count === ENDED || Atomics.wait(done, 0, count, LONGEST_MS) === "timed-out") return null;
+      // Those that were not waited for come first.
+      let outcome: Verification | null = null;
+      for (let sent = receiveMessageOnPort(port); sent; sent = receiveMessageOnPort(port)) outcome = sent.message as Verification | null;
+      return outcome;
+    },
+  };
+}
+
+export interface VerifierThread {
+  /** A connection for one more call, to be handed to its recogniser's thread. */
+  connect(): VerifierConnection;
+  /** The call is over. */
+  disconnect(connection: VerifierConnection): void;
+  /** Resolves once it can serve, or has ended. */
+  ready: Promise<unknown>;
+  /** It was stopped, or failed. */
+  readonly isOver: boolean;
+  stop(): Promise<unknown>;
+}
+
+/** Starts the thread of the second recogniser, which all calls share: its model takes more memory than a call may. */
+export function startVerifier(): VerifierThread {
+  const worker = new Worker(new URL("verifier-worker.ts", import.meta.url), { stdout: true, stderr: true });
+  const connections = new Set<VerifierConnection["done"]>();
+  let isOver = false;
+  const end = (done: VerifierConnection["done"]) => {
+    Atomics.store(done, 0, ENDED);
+    Atomics.notify(done, 0);
+  };
+  // What went wrong is not passed on: an error's text could hold what was spoken. Calls go on without a second opinion.
+  worker.on("error", () => {});
+  worker.once("exit", () => {
+    isOver = true;
+    for (const done of connections) end(done);
+  });
+  return {
+    connect() {
+      const { port1: port, port2 } = new MessageChannel();
+      const done = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+      connections.add(done);
+      worker.postMessage({ port: port2, done } satisfies VerifierConnection, [port2]);
+      if (isOver) end(done);
+      return { port, done };
+    },
+    disconnect: ({ done }) => void connections.delete(done),
+    get isOver() {
+      return isOver;
+    },
+    ready: Promise.race([once(worker, "message"), once(worker, "exit")]).catch(() => null),
+    stop: () => worker.terminate(),
+  };
+}

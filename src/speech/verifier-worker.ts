@@ -1,0 +1,32 @@
+import { parentPort } from "node:worker_threads";
+import { READY } from "./recognition-result.ts";
+import { type Sound, Verifier, forget } from "./verification.ts";
+import type { VerifierConnection, VerifierTask } from "./verifier-thread.ts";
+
+/** The thread of the second recogniser: one task after the other, whichever call it comes from. */
+const verifier = await Verifier.load();
+let last: Promise<unknown> = Promise.resolve();
+
+function serve({ port, done }: VerifierConnection): void {
+  let sound: Sound | null = null;
+  const forgetSound = () => {
+    if (sound) forget(sound);
+    sound = null;
+  };
+  const handle = async (task: VerifierTask) => {
+    if ("samples" in task) {
+      forgetSound();
+      sound = await verifier.hear(task.samples);
+      task.samples.fill(0);
+      return;
+    }
+    port.postMessage(sound && (await verifier.verify(sound, task.words, task.rule)));
+    Atomics.add(done, 0, 1);
+    Atomics.notify(done, 0);
+  };
+  port.on("message", (task: VerifierTask) => (last = last.then(() => handle(task))));
+  port.once("close", () => (last = last.then(forgetSound)));
+}
+
+parentPort?.on("message", serve);
+parentPort?.postMessage(READY);
