@@ -1,25 +1,64 @@
-import { Dialog, dialogKey } from "../dialog/dialog.ts";
-import { type ResponseParts, respond, type SipResponse } from "../grammar/message.ts";
+import { contactOf, Dialog, dialogKey } from "../dialog/dialog.ts";
+import { type ResponseParts, respond, type SipRequest, type SipResponse } from "../grammar/message.ts";
 import { SipUri } from "../grammar/uri.ts";
 import type { ClientTransaction } from "../transaction/client-transaction.ts";
 import type { ServerTransaction } from "../transaction/server-transaction.ts";
+import type { Target } from "../transport/locate.ts";
+import type { Flow } from "../transport/transport.ts";
 import { type Agent, contact, type DialogOwner, retryAfter } from "./agent.ts";
+import type { DigestClient } from "./digest.ts";
+import { exchange, targetInDialog } from "./exchange.ts";
+import { rseqOf } from "./reliable-provisional.ts";
 import { earlyRefresh } from "./session-timer.ts";
 
-/** A dialog that a provisional response to an INVITE of ours has made (RFC 3261 section 12.1), until the final one: what the callee asks in it. */
+/**
+ * A dialog that a provisional response to an INVITE of ours has made (RFC 3261 section 12.1), until the final one: what the callee asks in it,
+ * and our acknowledgements of what it sends reliably.
+ */
 export class EarlyDialog implements DialogOwner {
   readonly #agent: Agent;
   readonly #dialog: Dialog;
   readonly #key: string;
   readonly #contactUser: string | null;
+  readonly #flow: Flow;
+  readonly #digest: DigestClient | null;
+  /** Of the latest response that was sent reliably. */
+  #rseq: number | null = null;
+  #isOver = false;
+  /** The number of our latest request in the dialog. */
+  cseq: number;
 
-  constructor(agent: Agent, { request: invite }: ClientTransaction, response: SipResponse, contactUser: string | null) {
+  constructor(
+    agent: Agent,
+    { request: invite, flow }: ClientTransaction,
+    response: SipResponse,
+    { contactUser, digest }: { contactUser: string | null; digest: DigestClient | null },
+  ) {
     this.#agent = agent;
-    // Nothing of ours is sent in it, so that it needs no target.
-    this.#dialog = Dialog.uac(invite, response, new SipUri(invite.requestUri));
+    this.#dialog = Dialog.uac(invite, response, contactOf(response) ?? new SipUri(invite.requestUri));
     this.#key = dialogKey(this.#dialog.id);
     this.#contactUser = contactUser;
+    this.#flow = flow;
+    this.#digest = digest;
+    this.cseq = invite.cseq.number;
     agent.dialogs.set(this.#key, this);
+  }
+
+  /**
+   * Acknowledges a provisional response that is sent reliably by PRACK (RFC 3262 section 4). False: it is to be passed over, as it has been seen
+   * already or one before it has not.
+   */
+  acknowledge(response: SipResponse): boolean {
+    const rseq = rseqOf(response);
+    if (rseq === null) return true;
+    if (this.#rseq !== null && rseq !== this.#rseq + 1) return false;
+    this.#rseq = rseq;
+    const request = this.#dialog.request("PRACK");
+    request.fields.add("RAck", `${rseq} ${response.cseq.number} INVITE`);
+    this.cseq = request.cseq.number;
+    const target = targetInDialog(this.#agent, this.#dialog.nextHop, this.#flow);
+    if (target) void this.#send(request, target);
+    return true;
   }
 
   receive(transaction: ServerTransaction): void {
@@ -27,7 +66,7 @@ export class EarlyDialog implements DialogOwner {
     const reply = (status: number, parts?: ResponseParts) => transaction.respond(respond(request, status, null, parts));
     if (!this.#dialog.accepts(request)) return reply(500, retryAfter(this.#agent));
     const { method } = request;
-    // Our offer is still unanswered (RFC 3261 section 14.2, RFC 3311 section 5.2).
+    // Our offer is still unanswered (RFC 3261 section 14.2, RFC 3311 section 5.2). Where a reliable response has answered it, a new offer waits for the 2xx.
     if (method === "INVITE" || (method === "UPDATE" && request.sdp !== null)) return reply(491);
     if (method === "UPDATE") {
       const refreshed = earlyRefresh(request, contact(this.#agent, flow.protocol, this.#contactUser, request));
@@ -47,6 +86,15 @@ export class EarlyDialog implements DialogOwner {
 
   /** The call is answered, maybe in this very dialog, or has failed. */
   end(): void {
+    this.#isOver = true;
     if (this.#agent.dialogs.get(this.#key) === this) this.#agent.dialogs.delete(this.#key);
+  }
+
+  async #send(request: SipRequest, target: Target): Promise<void> {
+    const draft = { request, target, flow: this.#flow, digest: this.#digest };
+    const { response } = await exchange(this.#agent, draft, { givenUp: () => this.#isOver });
+    if (!response) return;
+    this.#dialog.sent(response.cseq.number);
+    this.cseq = Math.max(this.cseq, response.cseq.number);
   }
 }

@@ -114,8 +114,10 @@ export class OutgoingCall {
     if (this.#givenUp || this.#settled) return this.#sendCancel(transaction);
     const { toTag } = response;
     if (response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_BRANCHES) {
-      this.#early.set(toTag, new EarlyDialog(this.#agent, transaction, response, this.#contactUser));
+      const parts = { contactUser: this.#contactUser, digest: this.#digest };
+      this.#early.set(toTag, new EarlyDialog(this.#agent, transaction, response, parts));
     }
+    if (this.#early.get(toTag ?? "")?.acknowledge(response) === false) return;
     if (response.sdp !== null) this.#noteEarlySdp(toTag ?? "", response.sdp);
     if (response.status > 100) this.onRinging?.(response.status);
   }
@@ -138,6 +140,7 @@ export class OutgoingCall {
     const isReachable = targetInDialog(this.#agent, named.nextHop, flow) !== null;
     // The callee is told that there is no call where our INVITE went.
     const reached = isReachable ? named : Dialog.uac(invite, response, place, []);
+    reached.sent(this.#early.get(tag)?.cseq ?? 0);
     const parts = { dialog: reached, flow, contactUser: this.#contactUser, digest: this.#digest };
     const dialog = new CallDialog(this.#agent, { ...parts, peer: response, callIdIs: "ours" });
     dialog.localSdp = invite.sdp;
