@@ -88,6 +88,15 @@ test("what is wrong is told in the order of RFC 3261 section 8.2", async () => {
   assert.equal((await ask({ ...invite, uri: "sip:pay@h", headers: unaccepting })).status, 406);
 });
 
+test("a call may be for a number without a host, as some trunks send it: tel: is served, its CANCEL too (RFC 3966, R-214)", async () => {
+  const { peer, calls, ask } = await bench();
+  const head = { "Call-ID": "tel" };
+  peer.send(requestText(peer, { method: "INVITE", uri: "tel:+15551230000", headers: head, body: OFFER, branch: "tel" }));
+  assert.equal((await calls.next()).request.uri.user, "+15551230000");
+  const responses = [await ask({ method: "CANCEL", uri: "tel:+15551230000", headers: head, branch: "tel" }), await peer.responses.next()];
+  assert.deepEqual(responses.map(({ status, cseq }) => `${cseq.method} ${status}`).toSorted(), ["CANCEL 200", "INVITE 487"]); // prettier-ignore
+});
+
 test("a body nobody must understand is no reason to refuse (section 8.2.3)", async () => {
   const { peer, calls } = await bench();
   peer.send(
