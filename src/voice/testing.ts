@@ -50,7 +50,7 @@ export class Events {
 /** One media leg: plays everything at once. */
 export class TestLeg implements MediaLeg {
   readonly port: number;
-  readonly on: LegHandlers = { dtmfDigit() {}, speechStarted() {}, played() {}, mediaLost() {}, audio() {} };
+  readonly on: LegHandlers = { dtmfDigit() {}, speechStarted() {}, played() {}, mediaLost() {}, earlyAudio() {}, audio() {} };
   readonly remotes: RemoteMedia[] = [];
   /** Words of all that was played, in order. */
   readonly played: string[] = [];

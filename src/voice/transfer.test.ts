@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { systemClock } from "#src/kernel/clock.ts";
 import { Secret } from "#src/kernel/secret.ts";
 import type { ManualClock } from "#src/kernel/testing.ts";
 import { type Log, startLease } from "#src/platform/index.ts";
@@ -13,8 +14,9 @@ let fixture: VoiceFixture;
 let endLease: () => Promise<void>;
 before(async () => {
   fixture = await voiceFixture();
-  const { database, clock, log } = fixture.deps;
-  endLease = await startLease({ database, clock, owner: "process-1", roles: "voice", log });
+  const { database, log } = fixture.deps;
+  // Leases run out by the database's clock, which goes on while the tests' own stands.
+  endLease = await startLease({ database, clock: systemClock, owner: "process-1", roles: "voice", log });
 });
 after(async () => {
   await endLease();
@@ -312,6 +314,23 @@ test("a target that plays music to the caller it holds is joined: a queue may ta
   userAgent.dialog.hangUp();
   await transferring;
   assert.equal(await status(), "completed");
+});
+
+test("a target that says that it holds, and plays to the caller all the same, is joined at its first audio (RFC 3264 section 8.4, R-320)", async () => {
+  for (const answer of [OFFER.replaceAll("192.0.2.7", "0.0.0.0"), holding("192.0.2.7")]) {
+    const { userAgent, caller, transferring, status } = await rig("sip:agent@pbx.example");
+    await userAgent.events.until("invited");
+    const leg = fixture.media.legs.at(-1)!;
+    const bridges = fixture.media.bridges.length;
+    userAgent.pickUp(answer);
+    while (!userAgent.dialog.onReinvite) await turn();
+    leg.on.earlyAudio();
+    while (fixture.media.bridges.length === bridges && !leg.isClosed) await turn();
+    assert.equal(caller.leg.isPlaying, false);
+    userAgent.dialog.hangUp();
+    await transferring;
+    assert.equal(await status(), "completed", answer);
+  }
 });
 
 for (const [what, end] of [
