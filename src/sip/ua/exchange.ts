@@ -10,7 +10,7 @@ import { LONGEST_RINGING, TRANSACTION_LIFE } from "../transaction/timers.ts";
 import { type Hop, locate, type Target } from "../transport/locate.ts";
 import type { Flow, Protocol } from "../transport/transport.ts";
 import { type Agent, contact, randomToken } from "./agent.ts";
-import type { DigestClient } from "./digest.ts";
+import { CREDENTIALS, type DigestClient } from "./digest.ts";
 import { withReliableResponses } from "./reliable-provisional.ts";
 import { withLongerInterval } from "./session-timer.ts";
 
@@ -65,9 +65,10 @@ export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}
   return outcome;
 }
 
-/** The request again, as the peer's refusal demands it. */
+/** The request again, as the peer's refusal demands it. Its credentials are used up (RFC 7616 section 3.4): who wants new ones asks for them. */
 function asDemanded(request: SipRequest, response: SipResponse): SipRequest | null {
-  return withLongerInterval(request, response) ?? withReliableResponses(request, response);
+  const again = withLongerInterval(request, response) ?? withReliableResponses(request, response);
+  return again && new SipRequest(again.method, again.requestUri, again.fields.without(CREDENTIALS), again.body);
 }
 
 /** What one server was sent last: the transaction is the same by whatever connection. */
