@@ -109,13 +109,16 @@ test("a body nobody must understand is no reason to refuse (section 8.2.3)", asy
   assert.equal((await calls.next()).offer, null);
 });
 
-test("a session description beside other parts is found, unless one of those must be understood (RFC 5621)", async () => {
+test("a session description beside other parts is found, unless one of those must be understood, and that of an early session is none (RFC 5621, RFC 3959)", async () => {
   const isup = (handling: string) =>
     `--edge 1\r\nContent-Type: application/isup;version=itu-t92+\r\nContent-Disposition: signal;handling=${handling}\r\n\r\n\x01\x00\r\n\r\n\xff\r\n`;
   const sdp = `--edge 1\r\nContent-Type: Application/SDP;charset=utf-8\r\n\r\n${OFFER}\r\n`;
+  const early = sdp.replace("\r\n\r\n", "\r\nContent-Disposition: early-session\r\n\r\n").replace("40000", "40002");
   const bodies: readonly (readonly [status: number | null, body: string])[] = [
     [null, `${isup("optional")}${sdp}--edge 1--\r\n`],
     [null, `preamble\r\n${sdp}${isup("optional")}--edge 1--`],
+    [null, `${early}${sdp}--edge 1--`],
+    [415, `${early}--edge 1--`],
     [415, `${isup("required")}${sdp}--edge 1--`],
     [415, `${isup("optional")}--edge 1--\r\n${sdp}`],
     [415, "no part at all"],
