@@ -24,6 +24,7 @@ export class EarlyDialog implements DialogOwner {
   readonly #digest: DigestClient | null;
   /** Of the latest response that was sent reliably. */
   #rseq: number | null = null;
+  #isAcknowledging = false;
   #isOver = false;
   /** The number of our latest request in the dialog. */
   cseq: number;
@@ -45,13 +46,13 @@ export class EarlyDialog implements DialogOwner {
   }
 
   /**
-   * Acknowledges a provisional response that is sent reliably by PRACK (RFC 3262 section 4). False: it is to be passed over, as it has been seen
-   * already or one before it has not.
+   * Acknowledges a provisional response that is sent reliably by PRACK (RFC 3262 section 4), one at a time: the next one is not sent before
+   * (section 3). False: it is to be passed over, as it has been seen already, or comes again in its turn.
    */
   acknowledge(response: SipResponse): boolean {
     const rseq = rseqOf(response);
     if (rseq === null) return true;
-    if (this.#rseq !== null && rseq !== this.#rseq + 1) return false;
+    if (this.#isAcknowledging || (this.#rseq !== null && rseq !== this.#rseq + 1)) return false;
     this.#rseq = rseq;
     const request = this.#dialog.request("PRACK");
     request.fields.add("RAck", `${rseq} ${response.cseq.number} INVITE`);
@@ -91,8 +92,10 @@ export class EarlyDialog implements DialogOwner {
   }
 
   async #send(request: SipRequest, target: Target): Promise<void> {
+    this.#isAcknowledging = true;
     const draft = { request, target, flow: this.#flow, digest: this.#digest };
     const { response } = await exchange(this.#agent, draft, { givenUp: () => this.#isOver });
+    this.#isAcknowledging = false;
     if (!response) return;
     this.#dialog.sent(response.cseq.number);
     this.cseq = Math.max(this.cseq, response.cseq.number);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { ManualClock } from "#src/kernel/testing.ts";
 import { respond, type SipRequest, type SipResponse } from "../grammar/message.ts";
 import { CallOver } from "./errors.ts";
@@ -195,4 +196,21 @@ test("a provisional response that is sent reliably is acknowledged where its Con
   media.send(respond(bye, 200, null).toBytes());
   await left;
   assert.deepEqual([peer.requests.waiting.length, media.requests.waiting.length], [0, 0]);
+});
+
+test("a callee that goes on without waiting for our acknowledgement has no third host flooded: one is out at a time (RFC 3262 section 3, S-82)", async () => {
+  const { media, outgoing, invite, say, reliable } = await inviting();
+  for (let rseq = 1; rseq <= 20; rseq++) say(invite, 183, reliable(rseq), undefined, media);
+  const first = await media.requests.next();
+  say(invite, 180);
+  await new Promise<void>((resolve) => (outgoing.onRinging = (status) => status === 180 && resolve()));
+  assert.deepEqual([first.header("RAck"), media.requests.waiting.length], ["1 1 INVITE", 0]);
+  media.send(respond(first, 200, null).toBytes());
+  let next = media.requests.waiting[0];
+  for (; !next; next = media.requests.waiting[0]) {
+    say(invite, 183, reliable(2), undefined, media);
+    await turn();
+  }
+  assert.equal(next.header("RAck"), "2 1 INVITE");
+  outgoing.cancel();
 });
