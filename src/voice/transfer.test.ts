@@ -124,6 +124,26 @@ test("what the target says before it answers is heard once the words of being co
   await transferring;
 });
 
+test("a target may describe its side anew before it answers, and is heard there from then on; what cannot be done changes nothing (RFC 3311)", async () => {
+  const { userAgent, caller, transferring } = await rig("sip:agent@pbx.example");
+  await userAgent.events.until("invited");
+  const leg = fixture.media.legs.at(-1)!;
+  userAgent.describeEarly();
+  const moved = OFFER.replace("40000", "40002");
+  assert.equal(userAgent.reoffer(OFFER.replace("RTP/AVP 0", "RTP/AVP 18")), null);
+  const answer = userAgent.reoffer(moved);
+  assert.match(answer ?? "", /o=- \d+ 2 IN .*m=audio \d+ RTP\/AVP 0\r\n/s);
+  while (leg.remotes.length < 2) await turn();
+  const bridges = fixture.media.bridges.length;
+  userAgent.pickUp(moved, true);
+  while (fixture.media.bridges.length === bridges) await turn();
+  assert.deepEqual([leg.remotes.map(({ port }) => port), caller.leg.isPlaying], [[40_000, 40_002, 40_002], false]);
+  while (!userAgent.dialog.onReinvite) await turn();
+  assert.equal(userAgent.dialog.onReinvite(moved), answer, "nothing has changed since");
+  userAgent.dialog.hangUp();
+  await transferring;
+});
+
 test("early media from where nothing may be sent is not listened to: the ringing tone goes on, and nothing is sent there (S-50, RFC 3960)", async () => {
   const { userAgent, failed, warnings } = await rig("sip:agent@pbx.example");
   userAgent.unreachable.add("192.0.2.9");

@@ -11,6 +11,13 @@ import { exchange, targetInDialog } from "./exchange.ts";
 import { rseqOf } from "./reliable-provisional.ts";
 import { earlyRefresh } from "./session-timer.ts";
 
+interface EarlyParts {
+  contactUser: string | null;
+  digest: DigestClient | null;
+  /** Our answer to a new offer of the callee's (RFC 3311); null: it cannot be done. */
+  onOffer: (offer: string) => string | null;
+}
+
 /**
  * A dialog that a provisional response to an INVITE of ours has made (RFC 3261 section 12.1), until the final one: what the callee asks in it,
  * and our acknowledgements of what it sends reliably.
@@ -22,6 +29,9 @@ export class EarlyDialog implements DialogOwner {
   readonly #contactUser: string | null;
   readonly #flow: Flow;
   readonly #digest: DigestClient | null;
+  readonly #onOffer: EarlyParts["onOffer"];
+  /** A response that is sent reliably has answered our offer. */
+  #isAnswered = false;
   /** Of the latest response that was sent reliably. */
   #rseq: number | null = null;
   #isAcknowledging = false;
@@ -33,7 +43,7 @@ export class EarlyDialog implements DialogOwner {
     agent: Agent,
     { request: invite, flow }: ClientTransaction,
     response: SipResponse,
-    { contactUser, digest }: { contactUser: string | null; digest: DigestClient | null },
+    { contactUser, digest, onOffer }: EarlyParts,
   ) {
     this.#agent = agent;
     this.#dialog = Dialog.uac(invite, response, contactOf(response) ?? new SipUri(invite.requestUri));
@@ -41,6 +51,7 @@ export class EarlyDialog implements DialogOwner {
     this.#contactUser = contactUser;
     this.#flow = flow;
     this.#digest = digest;
+    this.#onOffer = onOffer;
     this.cseq = invite.cseq.number;
     agent.dialogs.set(this.#key, this);
   }
@@ -54,6 +65,7 @@ export class EarlyDialog implements DialogOwner {
     if (rseq === null) return true;
     if (this.#isAcknowledging || (this.#rseq !== null && rseq !== this.#rseq + 1)) return false;
     this.#rseq = rseq;
+    this.#isAnswered ||= response.sdp !== null;
     const request = this.#dialog.request("PRACK");
     request.fields.add("RAck", `${rseq} ${response.cseq.number} INVITE`);
     this.cseq = request.cseq.number;
@@ -67,11 +79,13 @@ export class EarlyDialog implements DialogOwner {
     const reply = (status: number, parts?: ResponseParts) => transaction.respond(respond(request, status, null, parts));
     if (!this.#dialog.accepts(request)) return reply(500, retryAfter(this.#agent));
     const { method } = request;
-    // Our offer is still unanswered (RFC 3261 section 14.2, RFC 3311 section 5.2). Where a reliable response has answered it, a new offer waits for the 2xx.
-    if (method === "INVITE" || (method === "UPDATE" && request.sdp !== null)) return reply(491);
+    // Our offer is still unanswered (RFC 3261 section 14.2, RFC 3311 section 5.2).
+    if (method === "INVITE" || (method === "UPDATE" && request.sdp !== null && !this.#isAnswered)) return reply(491);
     if (method === "UPDATE") {
       const refreshed = earlyRefresh(request, contact(this.#agent, flow.protocol, this.#contactUser, request));
-      return reply(refreshed.status, refreshed);
+      if (request.sdp === null || refreshed.status >= 300) return reply(refreshed.status, refreshed);
+      const sdp = this.#onOffer(request.sdp);
+      return sdp === null ? reply(488) : reply(200, { ...refreshed, sdp });
     }
     request.body.fill(0);
     reply(method === "OPTIONS" || method === "INFO" ? 200 : 481);

@@ -214,3 +214,27 @@ test("a callee that goes on without waiting for our acknowledgement has no third
   assert.equal(next.header("RAck"), "2 1 INVITE");
   outgoing.cancel();
 });
+
+test("a new offer of a callee whose reliable response has answered ours is answered, and holds: the description of the 2xx is no news (RFC 3311 section 5.2)", async () => {
+  const { peer, outgoing, invite, say, reliable } = await inviting();
+  const offers: string[] = [];
+  outgoing.onReoffer = (offer) => (offers.push(offer), offers.length === 1 ? null : OFFER.replace("1 1 IN", "1 2 IN"));
+  const update = async (cseq: number) => {
+    const to = invite.header("From");
+    const from = `${invite.header("To")};tag=callee`;
+    peer.send(requestText(peer, { method: "UPDATE", cseq, body: ANSWER, headers: { "Call-ID": invite.callId, To: to, From: from } }));
+    return await peer.responses.next();
+  };
+  say(invite, 183, [], ANSWER);
+  await new Promise<void>((resolve) => (outgoing.onRinging = () => resolve()));
+  assert.equal((await update(1)).status, 491, "an unreliable answer is not the last word");
+  say(invite, 183, reliable(1), ANSWER);
+  const prack = await peer.requests.next();
+  peer.send(respond(prack, 200, null).toBytes());
+  assert.equal((await update(2)).status, 488);
+  const answered = await update(3);
+  assert.deepEqual([answered.status, answered.sdp, offers], [200, OFFER.replace("1 1 IN", "1 2 IN"), [ANSWER, ANSWER]]);
+  say(invite, 200, [], OFFER);
+  const { dialog, sdp, isOffer } = await outgoing.answered;
+  assert.deepEqual([sdp, isOffer, dialog.localSdp], [ANSWER, true, answered.sdp]);
+});
