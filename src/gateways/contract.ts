@@ -224,6 +224,8 @@ export interface Unknown {
   outcome: "unknown";
   /** For the operator: what was lost and where. A constant, never a vendor's text. */
   reason: string;
+  /** What the vendor's answer means once it is proven that it has no such transaction; `gateway_unavailable` when absent. */
+  unlessFound?: DeclineCode;
   supportId?: string;
 }
 

@@ -216,6 +216,12 @@ describe("fiserv responses", () => {
     }
   });
 
+  test("a time-out behind Fiserv is a fault of the processing once it is found that nothing was made (R-417)", async () => {
+    const io = ioWith([byGateway("30053", "Timeout")]);
+    assert.equal((await fiserv.charge(orderOf(), io)).outcome, "unknown");
+    assert.equal(io.notes["refused_as"], "processing_error");
+  });
+
   test("a code that only the gateway itself gives is no decline of the card, and a set-up error of the store is named as one", async () => {
     for (const [code, ours] of [
       ["62086", "gateway_misconfigured"],

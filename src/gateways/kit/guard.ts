@@ -12,7 +12,7 @@ import type {
   VoidResult,
 } from "../contract.ts";
 import { declined, unknown } from "./outcomes.ts";
-import { ofDuplicate } from "./repeat.ts";
+import { ofDuplicate, REFUSED_AS } from "./repeat.ts";
 import type { Answered } from "./triage.ts";
 import { holdsCode, holdsNumber, isKeepable, words } from "./scrub.ts";
 
@@ -59,6 +59,7 @@ export function guarded<I extends { settings: unknown }>(
       let outcome: Outcome;
       try {
         const told = cleaned(await verbs[verb](order, watched.io as unknown as I), order.card);
+        if (told.outcome === "unknown" && told.unlessFound !== undefined) await watched.io.note({ [REFUSED_AS]: told.unlessFound });
         outcome = asTwin(told, mayBeOurs && verbs.lookUp !== undefined && watched.namesDuplicate());
         if (outcome.outcome === "declined" && outcome.code === "duplicate_transaction" && mayBeOurs) {
           const trace: AttemptTrace = { ...traceOf(order), startedAtMs: watched.startedAtMs, notes: watched.notes };

@@ -271,6 +271,22 @@ describe("opayo responses", () => {
         assert.equal((await charge(invalid(code, status))).outcome, "unknown", `${status} ${code}`);
   });
 
+  test("a fault that Opayo names is what a payment ends with that is found not to have been made, a time-out is none (R-417)", async () => {
+    for (const [refused_as, details] of [
+      ["processing_error", ["2003 : no.", "5003 : Internal Server Error.", "5994 : no.", "6000 : no.", "The server is busy."]],
+      ["gateway_unavailable", ["2002 : no.", "2008 : no.", "5996 : The bank did not answer in time.", "5997 : no."]],
+    ] as const)
+      for (const StatusDetail of details)
+        for (const verb of ["charge", "tokenize"] as const) {
+          const io = ioWith([lines({ Status: "ERROR", StatusDetail })]);
+          assert.equal((await opayo[verb](orderOf({ mode: verb }), io)).outcome, "unknown");
+          assert.deepEqual(io.notes, { refused_as }, StatusDetail);
+        }
+    const other = ioWith([lines({ Status: "PENDING" })]);
+    await opayo.charge(orderOf(), other);
+    assert.deepEqual(other.notes, {});
+  });
+
   test("an approval with a refusal's code, a time-out's, or another's transaction code is none (R-422)", async () => {
     for (const change of [
       { StatusDetail: "5996 : The bank did not answer in time." },
