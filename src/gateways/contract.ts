@@ -212,7 +212,9 @@ export interface Declined extends Final {
   code: DeclineCode;
   /** The code shown to the merchant when it is not one of ours: card forwarding passes the merchant's own. */
   publicCode?: string;
-  /** For the merchant: the vendor's words, at most 500 characters, no card data; null takes the table's words. */
+  /** The merchant's own words with it, at most 500 characters, no card data; absent: the table's. */
+  publicMessage?: string;
+  /** For the operator: the vendor's words, at most 255 characters, no card data. */
   message: string | null;
   /** Mode tokenize: the vendor may keep the card all the same; it is to be taken out, or listed for the operator. */
   mayBeStored?: true;
