@@ -378,9 +378,13 @@ describe("opayo responses", () => {
     const day = ioWith([report(KNOWN), UNKNOWN_CODE, taken]);
     assert.equal((await opayo.void!(traceOf(orderOf()), day)).outcome, "voided");
     assert.match(day.sent[2]?.body ?? "", /TxType=VOID&Vendor=acmevendor&.*&SecurityKey=7OYK4OHM7Y&TxAuthNo=8769237$/);
-    const late = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), taken]);
+    const late = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), report(KNOWN), taken]);
     assert.equal((await opayo.void!(traceOf(orderOf()), late)).outcome, "voided");
-    assert.match(late.sent[3]?.body ?? "", /TxType=REFUND&.*&RelatedSecurityKey=7OYK4OHM7Y&RelatedTxAuthNo=8769237$/);
+    // A void that arrived twice, and was refused for the first one: what is voided is not refunded.
+    const voided = report({ ...KNOWN, txstateid: "18", status: "Transaction VOIDed by the Vendor." });
+    const twice = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4037"), voided]);
+    assert.deepEqual([(await opayo.void!(traceOf(orderOf()), twice)).outcome, twice.sent.length], ["voided", 4]);
+    assert.match(late.sent[4]?.body ?? "", /TxType=REFUND&.*&RelatedSecurityKey=7OYK4OHM7Y&RelatedTxAuthNo=8769237$/);
     for (const unclear of [LOST, invalid("5003", "ERROR"), invalid("2002"), answered(502, "<html>")]) {
       const doubtful = ioWith([report(KNOWN), UNKNOWN_CODE, unclear, taken]);
       assert.equal((await opayo.void!(traceOf(orderOf()), doubtful)).outcome, "unknown");
@@ -427,9 +431,9 @@ describe("opayo responses", () => {
     const first = ioWith([report(KNOWN), declined]);
     assert.equal((await opayo.void!(traceOf(orderOf()), first)).outcome, "unknown");
     const made = lines({ Status: "OK", StatusDetail: "0000 : The Authorisation was Successful." });
-    const next = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), made]);
+    const next = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), report(KNOWN), made]);
     assert.equal((await opayo.void!(traceOf(orderOf(), first.notes), next)).outcome, "voided");
-    const codes = [1, 3].map((index) => /refund-[a-z]{24}/.exec(decodeURIComponent(next.sent[index]?.body ?? ""))?.[0]);
+    const codes = [1, 4].map((index) => /refund-[a-z]{24}/.exec(decodeURIComponent(next.sent[index]?.body ?? ""))?.[0]);
     assert.equal(codes[0], codes[1]);
     assert.notEqual(codes[0], REFUND_CODE);
   });
