@@ -218,6 +218,8 @@ export interface Declined extends Final {
   message: string | null;
   /** Mode tokenize: the vendor may keep the card all the same; it is to be taken out, or listed for the operator. */
   mayBeStored?: true;
+  /** With `mayBeStored`: what the vendor calls the card, where it says so. */
+  storedAs?: string;
   /** With the code duplicate_transaction: what the refusal is called once it is proven that there is no first one. */
   unlessFound?: DeclineCode;
 }

@@ -83,6 +83,7 @@ function notesOf(outcome: Outcome): Record<string, string> {
     ...ids,
     ...(outcome.supportId !== undefined && { support_id: outcome.supportId }),
     ...(outcome.outcome === "declined" && outcome.message !== null && { said: outcome.message }),
+    ...(outcome.outcome === "declined" && outcome.storedAs !== undefined && { stored_as: outcome.storedAs }),
   });
 }
 

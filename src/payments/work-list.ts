@@ -23,6 +23,8 @@ export interface AttemptView {
   support_id: string | null;
   /** The gateway's words with a refusal. */
   said: string | null;
+  /** What it calls the card that it may keep although it was refused. */
+  stored_as: string | null;
   /** Whether what it took has to be given back: due, done, failed; null when it may be kept. */
   reversal: "due" | "done" | "failed" | null;
   started_at: Date;
@@ -52,6 +54,7 @@ const COLUMNS = [
 const TOLD = [
   sql<string | null>`payment_attempts.notes ->> 'support_id'`.as("support_id"),
   sql<string | null>`payment_attempts.notes ->> 'said'`.as("said"),
+  sql<string | null>`payment_attempts.notes ->> 'stored_as'`.as("stored_as"),
 ];
 
 /** The attempts of a session in their order. */

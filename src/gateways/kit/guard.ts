@@ -192,7 +192,7 @@ function cleaned<R extends Outcome>(outcome: R, card?: CardCells): R {
 }
 
 /** A decline without a text that repeats the card number in any spelling, or the security code. */
-function saidWithout({ publicCode, publicMessage, ...refusal }: Declined, card?: CardCells): Declined {
+function saidWithout({ publicCode, publicMessage, storedAs, ...refusal }: Declined, card?: CardCells): Declined {
   const repeats = (text: string) => card !== undefined && (holdsNumber(text, card.number) || holdsCode(text, card.cvv));
   const clean = (text: string | null | undefined, limit?: number) =>
     text === undefined || text === null || repeats(text) ? null : words(text, limit);
@@ -202,5 +202,6 @@ function saidWithout({ publicCode, publicMessage, ...refusal }: Declined, card?:
     message: clean(refusal.message),
     ...(publicCode !== undefined && { publicCode: isKeepable(publicCode) && !repeats(publicCode) ? publicCode : refusal.code }),
     ...(own !== null && { publicMessage: own }),
+    ...(storedAs !== undefined && isKeepable(storedAs, card) && { storedAs }),
   };
 }
