@@ -4,7 +4,7 @@ import { isDeclineCode, type GatewayName } from "#src/kernel/payment.ts";
 import { Background } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { decisionOf, findAttempt, PERHAPS_STORED, type Attempt } from "./attempts.ts";
-import { withAttempt } from "./gateway-io.ts";
+import { type SeenCredentials, withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
 import { tellOfForwarding, writeResult } from "./ledger.ts";
 import { effectsOf, declinedBy, type OutcomeEffects } from "./outcome.ts";
@@ -51,6 +51,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   const { database, gateways, clock, log } = deps;
   const busy = new Set<string>();
   const background = new Background();
+  const seen: SeenCredentials = new Map();
   const stopping = new AbortController();
 
   function begin(id: string, startedAt?: number): void {
@@ -58,7 +59,12 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     busy.add(id);
     // Only `stop` ends it early.
     const whole = searchOn(id, startedAt).catch(() => {});
-    void background.run(whole.finally(() => busy.delete(id)));
+    void background.run(
+      whole.finally(() => {
+        busy.delete(id);
+        seen.delete(id);
+      }),
+    );
   }
 
   /** Through every outage of the database. */
@@ -114,7 +120,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     const isOwnerThrough = () => age() >= ownerIsThroughAfter(attempt, gateway);
     if (gateway.lookUp) {
       if (!isAskable(gateway) && !isOwnerThrough()) return null;
-      const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
+      const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io), seen);
       if (!found?.answer) return null;
       if (found.answer.outcome === "absent" && found.answer.mayBeStored)
         return isOwnerThrough() ? { ...declinedBy("gateway_unavailable"), mayBeStored: true } : null;

@@ -66,7 +66,7 @@ export class FakeGateway {
         deadlineMs: 30_000,
         ...capabilities,
       },
-      credentialFields: [],
+      credentialFields: [{ name: "secret_key", secret: true, required: true, meaning: "the key" }],
       credentialsIn: "credentials",
       optionFields: [],
       hosts: { test: "https://sandbox.example", live: "https://live.example" },
