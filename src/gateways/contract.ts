@@ -28,7 +28,7 @@ export interface Gateway {
    * its own (docs/operations.md, Apply file), with every option at its default.
    */
   sandboxCredentials(endpoint: string): Readonly<Record<string, Secret>>;
-  /** One sentence that names what is wrong with a project's settings, or null. Called when they are saved, never during a call. */
+  /** A sentence that names what is wrong with a project's settings, all that can be seen of it, or null. Called when they are saved, never during a call. */
   checkSettings(settings: GatewaySettings): string | null;
   /** One sentence on why a session of this sum can never be paid with these settings, or null: then none is made. Sends nothing. */
   refusalOf?(sum: Sum, settings: GatewaySettings): string | null;

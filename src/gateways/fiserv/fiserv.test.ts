@@ -177,6 +177,7 @@ describe("fiserv requests", () => {
       });
     assert.equal(fault({ region: "india", store_id: "1" }), null);
     assert.match(fault({ region: "mars" }) ?? "", /region/);
+    assert.match(fault({ region: "mars", store_id: "x1", api_key: "a b" }) ?? "", /api_key.*store_id.*region/, "all at once");
     assert.match(fault({ store_id: "x1" }) ?? "", /store_id/);
     assert.match(fault({ api_key: "a key with blanks" }) ?? "", /api_key/);
   });
