@@ -196,7 +196,8 @@ describe("trustpayments responses", () => {
   test("a fault is one of the processing once no query shows the payment, where the bank was not there it was away (R-417)", async () => {
     for (const [codes, refusedAs] of [
       ["70001 60010 60034 79000 60039 62000 99999", "processing_error"],
-      ["50000 51000 60020 60038", undefined],
+      ["60038", "gateway_misconfigured"],
+      ["50000 51000 60020", undefined],
     ] as const)
       for (const code of codes.split(" ")) {
         const io = ioWith([said(error(code))]);
