@@ -3,7 +3,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sql } from "kysely";
 import { Secret } from "#src/kernel/secret.ts";
-import { type Log, silentLog } from "#src/platform/index.ts";
+import { type Log, notify, silentLog } from "#src/platform/index.ts";
+import { SETTINGS_CHANNEL } from "#src/projects/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
@@ -167,6 +168,19 @@ describe("recovering a payment whose answer was lost", () => {
     await timePasses(process.clock, isFinal(session));
     assert.ok(process.clock.monotonic() - begin < 2 * MINUTE);
     assert.equal((await read(session)).errorCode, "gateway_unavailable");
+  });
+
+  test("a gateway whose settings are applied is asked again at once, though the search was given up and waits for ten minutes", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const stop = process.payments.startJanitor();
+    const session = await lost(process);
+    await timePasses(process.clock, isFinal(session));
+    fake.onLookUp = () => APPROVED;
+    const begin = process.clock.monotonic();
+    do await notify(fixture.database.db, SETTINGS_CHANNEL, "stripe");
+    while ((await attemptOf(session)).outcome !== "approved");
+    assert.equal(process.clock.monotonic(), begin);
+    await stop();
   });
 
   test("an absence is no proof under other credentials than the attempt's: another account never had it", async () => {
