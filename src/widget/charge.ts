@@ -1,5 +1,5 @@
 import { AppError } from "#src/kernel/errors.ts";
-import { type DeclineCode, DECLINES } from "#src/kernel/payment.ts";
+import { type DeclineCode, DECLINES, isDeclineCode } from "#src/kernel/payment.ts";
 import { type Db, writeWhenThere } from "#src/platform/index.ts";
 import { isTerminal, type Session } from "#src/sessions/index.ts";
 import type { Nonces } from "./nonce.ts";
@@ -141,13 +141,18 @@ async function settle(
   }
 }
 
-/** The session's own error: with card forwarding it is the merchant's, which may have no words. */
+/**
+ * The session's own error. For a code of ours the shopper reads our words, whatever a merchant's endpoint said with it: that may tell that
+ * a card is stolen. For a code of his own there are none but his (R-246).
+ */
 async function finalDecline({ database, sessions }: WidgetDeps, nonces: Nonces, id: string, code: DeclineCode): Promise<ChargeResult> {
   const session = await sessions.find(database.db, id);
+  const ownCode = session?.errorCode ?? code;
+  const message = isDeclineCode(ownCode) ? DECLINES[ownCode].message : (session?.errorMessage ?? DECLINES[code].message);
   return {
     kind: "declined",
-    code: session?.errorCode ?? code,
-    message: session?.errorMessage ?? DECLINES[code].message,
+    code: ownCode,
+    message,
     retryable: false,
     triesLeft: 0,
     nonce: nonces.issue(id),
