@@ -214,7 +214,7 @@ ${items.join("\n")}
 ## A payment did not happen
 
 The session is \`payment-failed\`, and \`error.code\` in session and status webhook is one of these. With card forwarding it can be a code of your own, \`error_code\` of
-your answer, with your words. "Retry" is what happens inside the call: after the fault the caller may give the card again, three times in all, and only the last
+your answer, with your words; else \`error.message\` are the words below, whatever the gateway said: those stand with the attempt (\`voicetill sessions show ID\`). "Retry" is what happens inside the call: after the fault the caller may give the card again, three times in all, and only the last
 decline ends the session. The sentence is what the caller hears when it ends it, in charge mode.
 
 | code | meaning | what to do | error.message | the caller hears | retry in the call? |

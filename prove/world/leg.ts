@@ -10,7 +10,14 @@ interface LegHost {
 /** A media leg whose prompts take a few seconds of virtual time. */
 export class ModelLeg {
   readonly port: number;
-  readonly on = { dtmfDigit() {}, speechStarted() {}, played(_id: string) {}, mediaLost() {}, audio() {} } as MediaLeg["on"];
+  readonly on = {
+    dtmfDigit() {},
+    speechStarted() {},
+    played(_id: string) {},
+    mediaLost() {},
+    earlyAudio() {},
+    audio() {},
+  } as MediaLeg["on"];
   readonly #process: LegHost;
   /** Who hears what is played. */
   caller: { onPrompt(words: string, leg: ModelLeg): void } | null = null;

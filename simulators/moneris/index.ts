@@ -23,7 +23,8 @@ const BY_CENTS = table(
 const cardTypeOf = brandNames("visa V,mastercard M ,amex AX,discover NO,diners DC,jcb C1,unionpay UP", "null");
 
 type Receipt = Readonly<Record<string, string>>;
-type Details = { type: string; receipt: Receipt };
+/** `steps`: the receipts of what followed the payment, by their types. */
+type Details = { type: string; receipt: Receipt; steps: Map<string, Receipt> };
 type Card = { number: string; expdate: string };
 type MonerisCall = Call<object, Details, Card>;
 
@@ -218,7 +219,7 @@ function pay(call: MonerisCall, transType: string): Answer {
   // A verification stores nothing and holds no amount.
   const kind = type === "preauth" || type === "card_verification" ? "authorization" : "charge";
   const taken = { id: receipt["TransID"] ?? "", reference: orderId, amountMinor, currency: unitOf(call), card: card.number };
-  call.take({ ...taken, kind, no, details: { type, receipt }, ledger: { type, crypt_type: value("crypt_type") } });
+  call.take({ ...taken, kind, no, details: { type, receipt, steps: new Map() }, ledger: { type, crypt_type: value("crypt_type") } });
   return answer(receipt);
 }
 
@@ -237,7 +238,9 @@ function follow(call: MonerisCall, transType: string): Answer {
     return transactions.refund(payment, { id: receipt["TransID"] ?? "", amountMinor, from: ["captured", "settled"] }) === null;
   };
   if (!isDone()) throw refusal(`Cancelled: the ${name} does not allow a ${type} of this amount`);
-  return answer({ ...receipt, CardType: payment.details.receipt["CardType"] ?? "null" });
+  const told = { ...receipt, CardType: payment.details.receipt["CardType"] ?? "null" };
+  payment.details.steps.set(type ?? "", told);
+  return answer(told);
 }
 
 /** The vault asks nobody about a card, and keeps one as often as it is sent. */
@@ -264,16 +267,16 @@ function vaultAnswer(call: MonerisCall, DataKey: string, Message: string, resolv
   return answer({ DataKey, ...EMPTY, ...said, ...vault }, [element("ResolveData", resolved)]);
 }
 
-/** The same transaction again finds the receipt of its order, and never charges. */
+/** The same transaction again, of any kind but the vault's, finds the receipt of its order, and does nothing. */
 function checkStatus(call: MonerisCall): Answer {
   const type = typeOf(call.fields) ?? "";
-  const isChecked = ["purchase", "preauth", "card_verification", "res_purchase_cc"].includes(type);
-  if (!isChecked) throw refusal("Cancelled: status_check is not for this transaction type");
+  if (["res_add_cc", "res_delete"].includes(type)) throw refusal("Cancelled: status_check is not for this transaction type");
   const fault = faultIn(call.fields, rulesOf(type));
   if (fault !== null) throw wrongField(fault);
   checkOrder(call.request, type);
   const orderId = call.text(`request.${type}.order_id`);
-  const [found] = call.lookUp(orderId, ({ reference, details }) => reference === orderId && details.type === type);
+  const receiptIn = ({ details }: { details: Details }) => (details.type === type ? details.receipt : details.steps.get(type));
+  const [found] = call.lookUp(orderId, (one) => one.reference === orderId && receiptIn(one) !== undefined);
   if (found === undefined) return answer({ ...EMPTY, Complete: "false", TimedOut: "false", StatusCode: "999", StatusMessage: "Not Found" });
-  return answer({ ...found.details.receipt, StatusCode: "000", StatusMessage: "Found" });
+  return answer({ ...receiptIn(found), StatusCode: "000", StatusMessage: "Found" });
 }

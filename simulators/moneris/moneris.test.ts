@@ -80,7 +80,12 @@ describe("the Moneris simulator keeps to what Moneris does", () => {
   test("a purchase is corrected before the batch closes and refunded after, each once", async () => {
     const first = await send(purchase());
     const correction = followUp("purchasecorrection", first);
+    const members = (correction.body as { request: { purchasecorrection: Record<string, string> } }).request.purchasecorrection;
+    const check = request("purchasecorrection", members, { status_check: "true" });
+    assert.equal(valueOf(await send(check), "StatusMessage"), "Not Found");
     assert.deepEqual([valueOf(await send(correction), "TransType"), valueOf(await send(correction), "Complete")], ["11", "false"]);
+    const shown = await send(check);
+    assert.deepEqual([valueOf(shown, "StatusMessage"), valueOf(shown, "TransType")], ["Found", "11"]);
     const second = await send(purchase());
     await arm({ kind: "settle" });
     assert.equal(valueOf(await send(followUp("purchasecorrection", second)), "Complete"), "false");

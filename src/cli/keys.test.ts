@@ -57,7 +57,7 @@ test("tables align, and say - where there is nothing", () => {
 });
 
 test("every kind of unsettled payment says what is to be done with it", () => {
-  const base = { outcome: "unknown", reversal: null, finished_at: null, mode: "charge" } as const;
+  const base = { outcome: "unknown", reversal: null, finished_at: null, mode: "charge", stored_as: null } as const;
   const sentences = [
     todoOf(base),
     todoOf({ ...base, finished_at: new Date() }),
@@ -65,6 +65,8 @@ test("every kind of unsettled payment says what is to be done with it", () => {
     todoOf({ ...base, outcome: "approved", reversal: "failed" }),
     todoOf({ ...base, outcome: "approved", reversal: "failed", mode: "tokenize" }),
     todoOf({ ...base, outcome: "declined", reversal: "failed", mode: "tokenize" }),
+    todoOf({ ...base, outcome: "declined", reversal: "failed", mode: "tokenize", stored_as: "9997095516055002467" }),
   ];
+  assert.match(sentences.at(-1) ?? "", /^delete the card 9997095516055002467 at the gateway by hand, unless/);
   assert.equal(new Set(sentences).size, sentences.length);
 });

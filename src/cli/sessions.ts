@@ -90,7 +90,7 @@ const show = operation({
       attempts.length === 0
         ? "No attempt: the gateway was never asked."
         : table(
-            ["ATTEMPT", "REFERENCE", "CARD", "OUTCOME", "CODE", "REVERSAL", "STARTED", "FINISHED", "SUPPORT ID", "REASON"],
+            ["ATTEMPT", "REFERENCE", "CARD", "OUTCOME", "CODE", "REVERSAL", "STARTED", "FINISHED", "SUPPORT ID", "REASON", "GATEWAY SAID"],
             attempts.map((attempt) => [
               attempt.number,
               attempt.reference,
@@ -102,6 +102,7 @@ const show = operation({
               moment(attempt.finished_at),
               attempt.support_id,
               attempt.reason,
+              attempt.said,
             ]),
           ),
       webhook === null

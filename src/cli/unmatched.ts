@@ -96,10 +96,11 @@ export function todoOf({
   reversal,
   finished_at,
   mode,
-}: Pick<Sent<AttemptView> | AttemptView, "outcome" | "reversal" | "finished_at" | "mode">): string {
+  stored_as: card,
+}: Pick<Sent<AttemptView> | AttemptView, "outcome" | "reversal" | "finished_at" | "mode" | "stored_as">): string {
   const reversed = mode === "tokenize" ? "deleted" : "reversed";
   if (reversal === "failed" && mode === "tokenize")
-    return `delete the card at the gateway by hand${outcome === "approved" ? "" : ", if it was stored"}, unless another session has stored it too: it could not be deleted from here`;
+    return `delete the card${card === null ? "" : ` ${card}`} at the gateway by hand${outcome === "approved" || card !== null ? "" : ", if it was stored"}, unless another session has stored it too: it could not be deleted from here`;
   if (reversal === "failed") return "void or refund the money at the gateway by hand: it could not be reversed from here";
   if (reversal === "due") return `nothing yet: it is being ${reversed}`;
   if (outcome === "unknown" && finished_at === null) return "nothing yet: its outcome is being looked for";

@@ -507,6 +507,31 @@ describe("every gateway, against its simulator", { concurrency: AT_A_TIME }, () 
             });
           }
 
+          if (gateway.void && mode === "charge") {
+            test("a reversal that arrives twice is done, though its second delivery is refused, and no refund follows (R-422)", async () => {
+              const order = newOrder(mode);
+              const io = openIo(gateway);
+              const paid = await pay(gateway, order, io);
+              assert.ok(paid.outcome === "approved");
+              const trace = traceOf(order, { ...io.notes, ...paid.processor });
+              const twice = openIo(gateway);
+              const send = twice.send.bind(twice);
+              const before = (await reversed(order)).length;
+              twice.send = async (request) => {
+                const copy = { ...request, ...(request.body && { body: request.body.slice() }) };
+                const wasOpen = (await reversed(order)).length === before;
+                const answer = await send(request);
+                return wasOpen && (await reversed(order)).length > before ? send(copy) : answer;
+              };
+              let result = await gateway.void!(trace, twice);
+              // It may be told by what the payment is shown as the next time, and be at work for some time.
+              const later = { ...trace, notes: { ...trace.notes, ...twice.notes } };
+              for (let tries = 0; result.outcome === "unknown" && tries < 5; tries++) result = await gateway.void!(later, openIo(gateway));
+              assert.ok(["voided", "nothing to void"].includes(result.outcome), JSON.stringify(result));
+              assert.equal((await reversed(order)).length, before + 1);
+            });
+          }
+
           if (mode === "tokenize" && column.chargeStored) {
             test("a stored card can be charged later with the ids that were kept (R-201)", async () => {
               const order = newOrder(mode);

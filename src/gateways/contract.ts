@@ -28,7 +28,7 @@ export interface Gateway {
    * its own (docs/operations.md, Apply file), with every option at its default.
    */
   sandboxCredentials(endpoint: string): Readonly<Record<string, Secret>>;
-  /** One sentence that names what is wrong with a project's settings, or null. Called when they are saved, never during a call. */
+  /** A sentence that names what is wrong with a project's settings, all that can be seen of it, or null. Called when they are saved, never during a call. */
   checkSettings(settings: GatewaySettings): string | null;
   /** One sentence on why a session of this sum can never be paid with these settings, or null: then none is made. Sends nothing. */
   refusalOf?(sum: Sum, settings: GatewaySettings): string | null;
@@ -212,10 +212,14 @@ export interface Declined extends Final {
   code: DeclineCode;
   /** The code shown to the merchant when it is not one of ours: card forwarding passes the merchant's own (R-246). */
   publicCode?: string;
-  /** For the merchant: the vendor's words, at most 500 characters, no card data; null takes the table's words. */
+  /** The merchant's own words with it, at most 500 characters, no card data (R-246); absent: the table's. */
+  publicMessage?: string;
+  /** For the operator: the vendor's words, at most 255 characters, no card data. */
   message: string | null;
   /** Mode tokenize: the vendor may keep the card all the same; it is to be taken out, or listed for the operator. */
   mayBeStored?: true;
+  /** With `mayBeStored`: what the vendor calls the card, where it says so. */
+  storedAs?: string;
   /** With the code duplicate_transaction: what the refusal is called once it is proven that there is no first one. */
   unlessFound?: DeclineCode;
 }
@@ -224,6 +228,8 @@ export interface Unknown {
   outcome: "unknown";
   /** For the operator: what was lost and where. A constant, never a vendor's text. */
   reason: string;
+  /** What the vendor's answer means once it is proven that it has no such transaction; `gateway_unavailable` when absent. */
+  unlessFound?: DeclineCode;
   supportId?: string;
 }
 

@@ -199,6 +199,7 @@ class Engine implements MediaEngine {
         return leg.on.audio(message.ulaw);
       case "speechStarted":
       case "mediaLost":
+      case "earlyAudio":
         return leg.on[message.type]();
     }
   }

@@ -13,6 +13,8 @@ export interface LegHandlers {
   played(id: string): void;
   /** Neither RTP nor RTCP came for 30 s although the peer may send (R-194, R-278), or the media thread died. */
   mediaLost(): void;
+  /** The first audio came that goes on as early media, whatever the peer's description says; once for each `relayEarlyMedia`. */
+  earlyAudio(): void;
   /** Received audio, mu-law, 20 ms at a time; only with `capture`. */
   audio(ulaw: Uint8Array): void;
 }
@@ -55,7 +57,7 @@ interface LegEngine {
 export class Leg implements MediaLeg {
   readonly number: number;
   readonly port: number;
-  readonly on: LegHandlers = { dtmfDigit() {}, speechStarted() {}, played() {}, mediaLost() {}, audio() {} };
+  readonly on: LegHandlers = { dtmfDigit() {}, speechStarted() {}, played() {}, mediaLost() {}, earlyAudio() {}, audio() {} };
   readonly #engine: LegEngine;
   readonly #closed = Promise.withResolvers<LegStats>();
   /** In the order of asking, as the worker answers. */

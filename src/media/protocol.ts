@@ -84,6 +84,7 @@ export type LegEvent =
   | { type: "speechStarted" }
   | { type: "played"; id: string }
   | { type: "mediaLost" }
+  | { type: "earlyAudio" }
   | { type: "audio"; ulaw: Uint8Array };
 
 /** Media worker to main thread. */

@@ -3,6 +3,7 @@ import type { RemoteInfo, Socket } from "node:dgram";
 import { createSocket } from "node:dgram";
 import { EventEmitter, once } from "node:events";
 import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { encodeUlaw } from "#src/kernel/g711.ts";
 import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
@@ -72,12 +73,13 @@ function rig(t: { after(task: () => void): void }, options = OPTIONS, host = HOS
     await once(emitter, "event");
   };
   const lost = () => events.filter(({ type }) => type === "mediaLost").length;
+  const beginnings = () => events.filter(({ type }) => type === "earlyAudio").length;
   const digits = () => events.flatMap((event) => (event.type === "dtmfDigit" ? [event.digit] : []));
   const heard = () => events.filter(({ type }) => type === "audio").length;
   const digitCame = async (count: number) => {
     while (digits().length < count) await once(emitter, "event");
   };
-  return { clock, leg: opened, close, peer, port, remote, digit, lost, digits, digitCame, heard };
+  return { clock, leg: opened, close, peer, port, remote, digit, lost, digits, digitCame, heard, beginnings };
 }
 
 /** A receiver report without blocks (RFC 3550 section 6.4.2). */
@@ -444,6 +446,7 @@ test("early media ends in a bridge when the callee answers, in one unbroken stre
   callee.leg.setRemote(callee.remote);
   callee.leg.sendEarlyMediaTo(caller.leg);
   for (const sequence of [1, 2]) heard.push(await next(caller.peer, say(sequence)));
+  assert.equal(callee.beginnings(), 1);
   callee.leg.setRemote(callee.remote);
   caller.leg.bridge(callee.leg);
   for (const sequence of [3, 4]) heard.push(await next(caller.peer, say(sequence)));
@@ -454,6 +457,30 @@ test("early media ends in a bridge when the callee answers, in one unbroken stre
   );
   const crossed = await next(callee.peer, () => caller.peer.send(spoken(9), caller.port, HOST));
   assert.equal(crossed.payload[0], 0x22);
+});
+
+test("audio of a callee who says that he holds, from no address, is told of once each time that it is to be relayed; comfort noise is none (RFC 3264 section 8.4)", async (t) => {
+  const [callee, caller] = [rig(t), rig(t, SENDING)];
+  let sequence = 0;
+  const say = (payloadType: number) => {
+    const packet = { marker: false, payloadType, sequence: ++sequence, timestamp: sequence * 160, ssrc: 5, payload: new Uint8Array(160) };
+    callee.peer.send(writeRtp(packet), callee.port, HOST);
+    callee.clock.advance(20);
+  };
+  caller.leg.setRemote(caller.remote);
+  callee.leg.setRemote({ ...callee.remote, host: "0.0.0.0", direction: "recvonly" });
+  callee.leg.sendEarlyMediaTo(caller.leg);
+  // From an address that nobody has named: once it has come in order for a while.
+  for (; callee.beginnings() === 0; await turn()) say(0);
+  callee.leg.setRemote({ ...callee.remote, direction: "inactive" });
+  callee.leg.sendEarlyMediaTo(caller.leg);
+  for (const payloadType of [13, 13]) say(payloadType);
+  const relayed = once(caller.peer, "message");
+  say(0);
+  await relayed;
+  say(0);
+  await once(caller.peer, "message");
+  assert.equal(callee.beginnings(), 2);
 });
 
 /** The next datagram of RTCP. */

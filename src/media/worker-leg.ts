@@ -96,6 +96,8 @@ export class WorkerLeg implements RelayTarget {
   readonly #keys: KeySource;
   /** Whose early media this leg's peer hears in place of what is played to it, while there is any. */
   #early: WorkerLeg | null = null;
+  /** Audio of this leg's peer has come since it is relayed as early media. */
+  #isEarlyHeard = false;
   /** Digits of the other leg, of INFO or as tones, that are being sent in place of its audio. */
   #relaying = 0;
   /** When a packet was sent to this end of a bridge. */
@@ -227,6 +229,7 @@ export class WorkerLeg implements RelayTarget {
    * played to him. Nothing of him goes here (RFC 3960).
    */
   sendEarlyMediaTo(other: WorkerLeg): void {
+    this.#isEarlyHeard = false;
     if (this.#bridged) return;
     this.#bridged = { other, relay: new Relay(other, null) };
     other.#early = this;
@@ -239,10 +242,7 @@ export class WorkerLeg implements RelayTarget {
   watch(now: number): void {
     this.#breakSilence(now);
     // Who holds us promises no audio, whatever he may send (RFC 3264 section 8.4): the call lives until its own limits.
-    if (this.#remote?.direction !== "sendrecv") {
-      this.#lastPacketAt = now;
-      return;
-    }
+    if (this.#remote?.direction !== "sendrecv") return void (this.#lastPacketAt = now);
     if (this.#mediaLost || now - this.#lastPacketAt < this.#deps.mediaLostAfterMs) return;
     this.#mediaLost = true;
     this.#deps.report({ type: "mediaLost" });
@@ -425,7 +425,10 @@ export class WorkerLeg implements RelayTarget {
       return payloadType === COMFORT_NOISE;
     }
     if (this.#bridged) {
-      const crosses = !isEvent || (this.#bridged.other.#early !== this && this.#keys.accepts("rtp"));
+      const isEarly = this.#bridged.other.#early === this;
+      if (isEarly && isAudio && !this.#isEarlyHeard) this.#deps.report({ type: "earlyAudio" });
+      this.#isEarlyHeard ||= isEarly && isAudio;
+      const crosses = !isEvent || (!isEarly && this.#keys.accepts("rtp"));
       if (crosses) this.#relay(packet, isEvent, now, this.#bridged);
     } else this.#hear(packet, isEvent, now);
     return true;

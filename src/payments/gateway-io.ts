@@ -96,18 +96,22 @@ function tokenKey(gateway: Pick<Gateway, "name" | "credentialFields"> | undefine
 /** One look-up or void with all its requests. */
 const LOOK_UP_MS = 30_000;
 
+/** By attempt: what `tokenKey` made of the credentials of its own version, while this process has seen them in force. */
+export type SeenCredentials = Map<string, string>;
+
 /**
  * The answer of `work` with the endpoint that the attempt went to and the credentials of now; null when there are none. `unchanged`:
- * no operator has applied others since the attempt; what the vendor itself replaces counts as the same. Others may be another
- * account's, which never had the attempt: only then does an absence say anything.
+ * they are the attempt's: no operator has applied others since, or, as far as `seen` tells, the same ones again; what the vendor itself
+ * replaces counts as the same. Others may be another account's, which never had the attempt: only then does an absence say anything.
  */
 export async function withAttempt<T>(
   deps: PaymentsDeps,
   tokens: AccessTokens,
   attempt: Attempt,
   work: (io: GatewayIo) => Promise<T>,
+  seen: SeenCredentials = new Map(),
 ): Promise<{ answer: T; unchanged: boolean } | null> {
-  const { database, sessions, projects } = deps;
+  const { database, sessions, projects, gateways } = deps;
   const session = await sessions.find(database.db, attempt.trace.sessionId);
   if (!session) return null;
   const settings = await projects.gatewaySettings(database.db, session.projectId, attempt.gateway, attempt.environment);
@@ -121,5 +125,7 @@ export async function withAttempt<T>(
     note: (notes) => addNotes(database.db, attempt.id, notes),
   };
   const answer = await withGatewayIo({ ...deps, tokens }, scope, work);
-  return { answer, unchanged: settings.version === attempt.credentialVersion };
+  const key = tokenKey(gateways[attempt.gateway], session.projectId, scope.settings);
+  if (settings.version === attempt.credentialVersion) seen.set(attempt.id, key);
+  return { answer, unchanged: seen.get(attempt.id) === key };
 }

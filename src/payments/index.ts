@@ -47,7 +47,7 @@ export function createPayments(deps: PaymentsDeps): Payments {
       const declined = await lastDecline(deps.database.db, session.id);
       const code = declined !== null && isDeclineCode(declined) ? declined : isExhausted ? "attempts_exhausted" : null;
       if (code === null) return await deps.sessions.apply(session.id, "abandon");
-      return await deps.sessions.apply(session.id, "fail", { ...errorOf({ code, message: null }), from: "collecting" });
+      return await deps.sessions.apply(session.id, "fail", { ...errorOf({ code }), from: "collecting" });
     },
     checkCredentials: (scope) => checkCredentials(deps, tokens, scope),
     startJanitor: () => startJanitor(deps, search, reversals),

@@ -1,4 +1,5 @@
 import { livingProcesses, repeat } from "#src/platform/index.ts";
+import { SETTINGS_CHANNEL } from "#src/projects/index.ts";
 import { adoptOpenAttempts } from "./attempts.ts";
 import type { PaymentsDeps } from "./types.ts";
 import type { Search } from "./reconcile.ts";
@@ -10,7 +11,7 @@ const MISSED_MS = 6_000;
 
 /**
  * Takes up attempts without an outcome whose owner is dead, this process's own overdue ones, and whatever is to be given
- * back, at once and every 2 s. Answers the function that ends it together with what it has under way.
+ * back, at once and every 2 s, and tells the search of settings that were saved. Answers the function that ends it together with what it has under way.
  */
 export function startJanitor({ database, clock, owner, log }: PaymentsDeps, search: Search, reversals: Reversals): () => Promise<void> {
   /** The processes that were found alive, and since when each is missed, monotonic ms; null: it is not. */
@@ -32,7 +33,10 @@ export function startJanitor({ database, clock, owner, log }: PaymentsDeps, sear
     return [...heardOf.keys()];
   };
 
+  let stopListening: (() => Promise<void>) | undefined;
+
   const round = async () => {
+    stopListening ??= await database.listen(SETTINGS_CHANNEL, (gateway) => search.wake(gateway));
     const lately = await heardOfLately();
     for (const id of await adoptOpenAttempts(database.db, owner, search, lately)) search.begin(id);
     await reversals.round();
@@ -41,6 +45,7 @@ export function startJanitor({ database, clock, owner, log }: PaymentsDeps, sear
 
   return async () => {
     await end();
+    await stopListening?.();
     await search.stop();
     await reversals.stop();
   };

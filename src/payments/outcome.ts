@@ -15,7 +15,7 @@ interface CardFacts {
   last4: string;
 }
 
-/** Longest message of a merchant's (R-246); vendors' end sooner. */
+/** Longest message of a merchant's (R-246). */
 const LONGEST_MESSAGE = 500;
 
 /** `mayRetry`: another card may be tried in the same call, so a correctable decline leaves the session open (R-192). */
@@ -49,11 +49,17 @@ export function declinedBy(code: DeclineCode): Declined {
   return { outcome: "declined", code, message: null, processor: {} };
 }
 
-/** The session's error: the merchant's own code and words from card forwarding (R-246), else ours, never without words (R-417). */
-export function errorOf(outcome: Pick<Declined, "code" | "publicCode" | "message">): { errorCode: string; errorMessage: string | null } {
-  const { code, publicCode, message } = outcome;
+/**
+ * The session's error: the merchant's own code and words from card forwarding (R-246), else ours, never without words (R-417). A vendor's
+ * words are not told: it has others for the same decline in an answer and in a look-up, and some say that a card is stolen.
+ */
+export function errorOf(outcome: Pick<Declined, "code" | "publicCode" | "publicMessage">): {
+  errorCode: string;
+  errorMessage: string | null;
+} {
+  const { code, publicCode, publicMessage } = outcome;
   const ownCode = publicCode !== undefined && isKeepable(publicCode) ? publicCode : code;
-  const ownMessage = message !== null && isKeepable(message, undefined, LONGEST_MESSAGE) ? message : null;
+  const ownMessage = publicMessage !== undefined && isKeepable(publicMessage, undefined, LONGEST_MESSAGE) ? publicMessage : null;
   return { errorCode: ownCode, errorMessage: ownMessage ?? (ownCode === code ? DECLINES[code].message : null) };
 }
 
@@ -70,10 +76,15 @@ function answered(
   };
 }
 
-/** What the attempt keeps for the operator and for a reversal: the gateway's ids, and the id that its support asks for. */
+/** What the attempt keeps for the operator and for a reversal: the gateway's ids, the id that its support asks for, and its words. */
 function notesOf(outcome: Outcome): Record<string, string> {
   const ids = outcome.outcome === "unknown" ? {} : outcome.processor;
-  return keepable({ ...ids, ...(outcome.supportId !== undefined && { support_id: outcome.supportId }) });
+  return keepable({
+    ...ids,
+    ...(outcome.supportId !== undefined && { support_id: outcome.supportId }),
+    ...(outcome.outcome === "declined" && outcome.message !== null && { said: outcome.message }),
+    ...(outcome.outcome === "declined" && outcome.storedAs !== undefined && { stored_as: outcome.storedAs }),
+  });
 }
 
 const PLAIN = /^[\x20-\x7e]{0,255}$/;

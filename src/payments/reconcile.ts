@@ -4,7 +4,7 @@ import { isDeclineCode, type GatewayName } from "#src/kernel/payment.ts";
 import { Background } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { decisionOf, findAttempt, PERHAPS_STORED, type Attempt } from "./attempts.ts";
-import { withAttempt } from "./gateway-io.ts";
+import { type SeenCredentials, withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
 import { tellOfForwarding, writeResult } from "./ledger.ts";
 import { effectsOf, declinedBy, type OutcomeEffects } from "./outcome.ts";
@@ -23,6 +23,8 @@ export interface Search {
    * database's clock says how old it is.
    */
   begin(id: string, startedAt?: number): void;
+  /** The gateway's settings were saved: what waits to ask it again asks now, because other credentials may be what was missing. */
+  wake(gateway: string): void;
   /** Gateways whose attempts can be searched at all. */
   readonly reconcilable: readonly GatewayName[];
   /** Ends all searches; the next process takes them up. */
@@ -51,6 +53,8 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   const { database, gateways, clock, log } = deps;
   const busy = new Set<string>();
   const background = new Background();
+  const seen: SeenCredentials = new Map();
+  const waiting = new Set<{ gateway: GatewayName; wake: () => void }>();
   const stopping = new AbortController();
 
   function begin(id: string, startedAt?: number): void {
@@ -58,7 +62,12 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     busy.add(id);
     // Only `stop` ends it early.
     const whole = searchOn(id, startedAt).catch(() => {});
-    void background.run(whole.finally(() => busy.delete(id)));
+    void background.run(
+      whole.finally(() => {
+        busy.delete(id);
+        seen.delete(id);
+      }),
+    );
   }
 
   /** Through every outage of the database. */
@@ -99,7 +108,21 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
       }
       if (givenUp && (!canBeFound(gateway) || age() >= END_AFTER)) return;
       const wait = givenUp ? LATE_WAIT : (WAITS[round] ?? LONG_WAIT);
-      await sleep(clock, left > 0 && !isAskable(gateway) ? Math.min(wait, left) : wait, stopping.signal);
+      await pause(attempt.gateway, left > 0 && !isAskable(gateway) ? Math.min(wait, left) : wait);
+    }
+  }
+
+  /** Until it is time, or the gateway's settings were saved. */
+  async function pause(gateway: GatewayName, ms: number): Promise<void> {
+    const woken = new AbortController();
+    const waits = { gateway, wake: () => woken.abort() };
+    waiting.add(waits);
+    try {
+      await sleep(clock, ms, AbortSignal.any([stopping.signal, woken.signal]));
+    } catch (error) {
+      if (stopping.signal.aborted) throw error;
+    } finally {
+      waiting.delete(waits);
     }
   }
 
@@ -114,7 +137,7 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
     const isOwnerThrough = () => age() >= ownerIsThroughAfter(attempt, gateway);
     if (gateway.lookUp) {
       if (!isAskable(gateway) && !isOwnerThrough()) return null;
-      const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io));
+      const found = await withAttempt(deps, tokens, attempt, async (io) => gateway.lookUp?.(attempt.trace, io), seen);
       if (!found?.answer) return null;
       if (found.answer.outcome === "absent" && found.answer.mayBeStored)
         return isOwnerThrough() ? { ...declinedBy("gateway_unavailable"), mayBeStored: true } : null;
@@ -157,6 +180,9 @@ export function createSearch(deps: PaymentsDeps, tokens: AccessTokens, reversals
   return {
     busy,
     begin,
+    wake(name) {
+      for (const { gateway, wake } of waiting) if (gateway === name) wake();
+    },
     reconcilable: Object.values(gateways)
       .filter(canBeFound)
       .map(({ name }) => name),

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sql } from "kysely";
-import { type Log, silentLog } from "#src/platform/index.ts";
+import { Secret } from "#src/kernel/secret.ts";
+import { type Log, notify, silentLog } from "#src/platform/index.ts";
+import { SETTINGS_CHANNEL } from "#src/projects/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
@@ -152,11 +154,40 @@ describe("recovering a payment whose answer was lost", () => {
     );
   });
 
+  test("an absence is proof again once the attempt's own credentials are applied again, after wrong ones meanwhile", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const session = await lost(process);
+    const own = process.settings.credentials;
+    await timePasses(process.clock, () => fake.lookUps.length > 0);
+    Object.assign(process.settings, { credentials: { secret_key: new Secret("wrong") }, version: 4 });
+    fake.onLookUp = () => ({ outcome: "absent" });
+    const begin = process.clock.monotonic();
+    await timePasses(process.clock, () => process.clock.monotonic() - begin > MINUTE);
+    assert.equal((await read(session)).phase, "unknown", "another account never had it");
+    Object.assign(process.settings, { credentials: { ...own }, version: 5 });
+    await timePasses(process.clock, isFinal(session));
+    assert.ok(process.clock.monotonic() - begin < 2 * MINUTE);
+    assert.equal((await read(session)).errorCode, "gateway_unavailable");
+  });
+
+  test("a gateway whose settings are applied is asked again at once, though the search was given up and waits for ten minutes", async () => {
+    const process = testProcess(fixture, fake.gateway());
+    const stop = process.payments.startJanitor();
+    const session = await lost(process);
+    await timePasses(process.clock, isFinal(session));
+    fake.onLookUp = () => APPROVED;
+    const begin = process.clock.monotonic();
+    do await notify(fixture.database.db, SETTINGS_CHANNEL, "stripe");
+    while ((await attemptOf(session)).outcome !== "approved");
+    assert.equal(process.clock.monotonic(), begin);
+    await stop();
+  });
+
   test("an absence is no proof under other credentials than the attempt's: another account never had it", async () => {
     const process = testProcess(fixture, fake.gateway());
     fake.onLookUp = () => ({ outcome: "absent" });
     const session = await lost(process);
-    process.settings.version++;
+    Object.assign(process.settings, { credentials: { secret_key: new Secret("another's") }, version: process.settings.version + 1 });
     await timePasses(process.clock, isFinal(session));
     assert.deepEqual([(await read(session)).status, (await read(session)).errorCode], ["payment-failed", "outcome_unknown"]);
     assert.equal((await attemptOf(session)).outcome, "unknown");

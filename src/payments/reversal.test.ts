@@ -4,7 +4,8 @@ import { sql } from "kysely";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
-import { APPROVED, collecting, FakeGateway, LOST, testCard, testProcess, timePasses, without } from "./testing.ts";
+import { needsOperator } from "./work-list.ts";
+import { APPROVED, collecting, declined, FakeGateway, LOST, testCard, testProcess, timePasses, without } from "./testing.ts";
 import type { TestProcess } from "./testing.ts";
 
 describe("giving back what was taken for a session that ended otherwise", () => {
@@ -173,6 +174,20 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     await janitor(process, async () => (await reversalOf(session)) !== "due");
     const { reversal, reason } = await attemptOf(session);
     assert.deepEqual([reversal, reason], ["failed", "the gateway may keep the card, and it cannot be found or taken out from here"]);
+  });
+
+  test("a refused card that the gateway keeps under a name of its own is on the operator's list by that name (I4)", async () => {
+    fake.onCharge = async () => ({ ...declined("lost_or_stolen"), mayBeStored: true, storedAs: "9997095516055002467" });
+    fake.onVoid = () => ({ outcome: "absent", mayBeStored: true });
+    const session = await collecting(fixture, { mode: "tokenize" });
+    const process = testProcess(fixture, fake.gateway());
+    await process.payments.settle({ session, card: testCard(), mayRetry: true });
+    await janitor(process, async () => (await reversalOf(session)) === "failed");
+    const listed = await needsOperator(fixture.database.db, 10);
+    assert.deepEqual(
+      listed.filter(({ session_id }) => session_id === session.id).map(({ stored_as }) => stored_as),
+      ["9997095516055002467"],
+    );
   });
 
   test("a refused card that may be stored is taken out while another one is asked for (I4)", async () => {

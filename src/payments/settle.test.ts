@@ -12,6 +12,7 @@ import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
 import { webhookBody } from "#src/webhooks/index.ts";
+import { attemptsOf as attemptViews } from "./work-list.ts";
 import { APPROVED, brokenSessions, collecting, declined, FakeGateway, testCard, testProcess, withTime } from "./testing.ts";
 
 describe("settling a payment", () => {
@@ -171,6 +172,34 @@ describe("settling a payment", () => {
     assert.deepEqual(body.error, error);
   });
 
+  test("a decline is told in the same words however its session ends; the vendor's own stand with its attempts (R-417)", async () => {
+    fake.onCharge = async () => ({ ...declined("lost_or_stolen"), message: "Pick up card, stolen" });
+    const settled = async (mayRetry: boolean) => {
+      const session = await collecting(fixture);
+      const { payments } = testProcess(fixture, fake.gateway());
+      await payments.settle({ session, card: testCard(), mayRetry });
+      return { session, payments };
+    };
+    const { session: final } = await settled(false);
+    const { session: givenUp, payments } = await settled(true);
+    await payments.giveUp(givenUp);
+    for (const session of [final, givenUp]) {
+      const failed = await read(session);
+      assert.deepEqual([failed.errorCode, failed.errorMessage], ["lost_or_stolen", DECLINES.lost_or_stolen.message]);
+      assert.partialDeepStrictEqual(await attemptViews(fixture.database.db, session.id), [
+        { decline_code: "lost_or_stolen", said: "Pick up card, stolen" },
+      ]);
+    }
+  });
+
+  test("card forwarding's own words are told, with a code of ours too (R-246)", async () => {
+    fake.onCharge = async () => ({ ...declined("insufficient_funds"), publicMessage: "The balance is too low." });
+    const session = await collecting(fixture);
+    await testProcess(fixture, fake.gateway()).payments.settle({ session, card: testCard(), mayRetry: false });
+    const failed = await read(session);
+    assert.deepEqual([failed.errorCode, failed.errorMessage], ["insufficient_funds", "The balance is too low."]);
+  });
+
   test("a cancel that won leaves the gateway uncalled (R-270)", async () => {
     const session = await collecting(fixture);
     assert.equal((await fixture.sessions.cancel(session.id, fixture.scope)).kind, "cancelled");
@@ -283,7 +312,13 @@ describe("settling a payment", () => {
       const kept = await read(approved);
       assert.deepEqual(kept.processor, { stripe_charge_id: "ch_1", card_brand: "visa", card_last4: "4242" });
       assert.deepEqual((await attemptsOf(approved))[0]?.notes, { good: "id_1", stripe_charge_id: "ch_1" });
-      fake.onCharge = async () => ({ ...declined("card_declined"), message: text, publicCode: text, processor: fields });
+      fake.onCharge = async () => ({
+        ...declined("card_declined"),
+        message: text,
+        publicCode: text,
+        publicMessage: text,
+        processor: fields,
+      });
       const refused = await collecting(fixture);
       assert.equal((await settle(refused)).kind, "declined");
       assert.equal((await read(refused)).status, "payment-failed");

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Gateway, GatewayIo, GatewaySettings, LookUpResult, Order, Outcome, VoidResult } from "#src/gateways/index.ts";
 import { CardCells } from "#src/kernel/card.ts";
+import type { DeclineCode } from "#src/kernel/payment.ts";
 import { ManualClock } from "#src/kernel/testing.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { Secret } from "#src/kernel/secret.ts";
@@ -14,7 +15,7 @@ import type { PaymentsDeps } from "./types.ts";
 
 export const APPROVED: Outcome = { outcome: "approved", capture: "captured", processor: { stripe_charge_id: "ch_1" } };
 export const LOST: Outcome = { outcome: "unknown", reason: "connection reset" };
-export const declined = (code: "card_declined" | "incorrect_cvc" | "fraud_suspected"): Outcome => ({
+export const declined = (code: DeclineCode): Outcome => ({
   outcome: "declined",
   code,
   message: null,
@@ -65,7 +66,7 @@ export class FakeGateway {
         deadlineMs: 30_000,
         ...capabilities,
       },
-      credentialFields: [],
+      credentialFields: [{ name: "secret_key", secret: true, required: true, meaning: "the key" }],
       credentialsIn: "credentials",
       optionFields: [],
       hosts: { test: "https://sandbox.example", live: "https://live.example" },

@@ -21,6 +21,10 @@ export interface AttemptView {
   reason: string | null;
   /** What the vendor's support asks for. */
   support_id: string | null;
+  /** The gateway's words with a refusal. */
+  said: string | null;
+  /** What it calls the card that it may keep although it was refused. */
+  stored_as: string | null;
   /** Whether what it took has to be given back: due, done, failed; null when it may be kept. */
   reversal: "due" | "done" | "failed" | null;
   started_at: Date;
@@ -47,14 +51,18 @@ const COLUMNS = [
   "finished_at",
 ] as const;
 
-const SUPPORT_ID = sql<string | null>`payment_attempts.notes ->> 'support_id'`.as("support_id");
+const TOLD = [
+  sql<string | null>`payment_attempts.notes ->> 'support_id'`.as("support_id"),
+  sql<string | null>`payment_attempts.notes ->> 'said'`.as("said"),
+  sql<string | null>`payment_attempts.notes ->> 'stored_as'`.as("stored_as"),
+];
 
 /** The attempts of a session in their order. */
 export async function attemptsOf(db: Db, sessionId: string): Promise<AttemptView[]> {
   return await db
     .selectFrom("payment_attempts")
     .select(COLUMNS)
-    .select(SUPPORT_ID)
+    .select(TOLD)
     .where("session_id", "=", sessionId)
     .orderBy("number")
     .execute();
@@ -77,7 +85,7 @@ export async function needsOperator(
     .innerJoin("projects", "projects.id", "sessions.project_id")
     .innerJoin("organizations", "organizations.id", "projects.organization_id")
     .select(COLUMNS.map((column) => `payment_attempts.${column}` as const))
-    .select(["organizations.slug as organization", "projects.slug as project", "sessions.status", SUPPORT_ID])
+    .select(["organizations.slug as organization", "projects.slug as project", "sessions.status", ...TOLD])
     .where(UNSETTLED)
     .where(sql<SqlBool>`not ${CLOSED}`)
     .orderBy(sql`payment_attempts.mode = 'tokenize'`)
@@ -96,7 +104,7 @@ export async function closeEntry(database: Database, reference: string): Promise
       .selectFrom("payment_attempts")
       .innerJoin("sessions", "sessions.id", "payment_attempts.session_id")
       .select(COLUMNS.map((column) => `payment_attempts.${column}` as const))
-      .select(["organization_id", SUPPORT_ID, NEEDED_SINCE.as("needed_since"), CLOSED.as("is_closed")])
+      .select(["organization_id", ...TOLD, NEEDED_SINCE.as("needed_since"), CLOSED.as("is_closed")])
       .where("reference", "=", reference)
       .where(UNSETTLED)
       .forUpdate("payment_attempts")

@@ -3,11 +3,14 @@ import { sql } from "kysely";
 import type { GatewaySettings } from "#src/gateways/index.ts";
 import type { Environment, GatewayName } from "#src/kernel/payment.ts";
 import type { Secret } from "#src/kernel/secret.ts";
-import { audit, type Database, type Db, type Place } from "#src/platform/index.ts";
+import { audit, type Database, type Db, notify, type Place } from "#src/platform/index.ts";
 import { openSettings, wrap, type Gateways, type Options } from "./gateway-descriptor.ts";
 import type { Vault } from "./vault.ts";
 
 /** Rows of gateway_settings: credentials sealed, and the version that an attempt records: it counts what an operator applied. */
+
+/** NOTIFY channel of settings that were saved; the payload is the gateway's name. */
+export const SETTINGS_CHANNEL = "voicetill_gateway_settings";
 
 /** What is sealed: the credentials in force, and the ones last applied, which differ where the vendor rotates them. */
 interface SealedCredentials {
@@ -75,6 +78,7 @@ export async function saveStored(db: Db, vault: Vault, key: Key, stored: Omit<St
       })),
     )
     .execute();
+  await notify(db, SETTINGS_CHANNEL, key.gateway);
 }
 
 /** Writes credentials that the vendor has replaced. The version stays: they open the same account. */

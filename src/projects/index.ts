@@ -21,6 +21,7 @@ import { createVault } from "./vault.ts";
 
 export type { RecordingRead } from "./apply/apply.ts";
 export { CommandFault };
+export { SETTINGS_CHANNEL } from "./gateway-settings.ts";
 export { isWebhookSecret } from "./webhook-secret.ts";
 export type {
   ApiKey,

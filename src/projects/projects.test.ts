@@ -6,6 +6,7 @@ import { Secret } from "#src/kernel/secret.ts";
 import type { Database } from "#src/platform/index.ts";
 import { testDatabase } from "#src/platform/testing.ts";
 import { newApiKey } from "./api-key-authentication.ts";
+import { SETTINGS_CHANNEL } from "./gateway-settings.ts";
 import { testProjects } from "./testing.ts";
 
 const KEY = "svc_test_0123456789abcdefghijABCDEFGHIJ01";
@@ -213,6 +214,14 @@ describe("projects and keys", () => {
       const after = await projects.gatewaySettings(database.db, shop, "stripe", "test");
       assert.equal(after?.credentials["refresh_token"]?.reveal(), "second");
       assert.ok(before && after?.version === before.version);
+    });
+
+    test("settings that are saved are told to whoever waits for the gateway", async () => {
+      const told = Promise.withResolvers<string>();
+      const stop = await database.listen(SETTINGS_CHANNEL, told.resolve);
+      for (const secret of ["sk_test_other", "sk_test_x"]) await testProjects(database).applyFile(FILE.replace("sk_test_x", secret), {});
+      assert.equal(await told.promise, "stripe");
+      await stop();
     });
 
     test("rotating credentials that were neither renewed nor saved for 30 days are named; a renewal takes them off, archived projects have none", async () => {

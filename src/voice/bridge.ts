@@ -37,6 +37,8 @@ export async function bridge(
   if (signal.aborted || target.dialog.ended) end();
   try {
     if (target.silentUntil !== null) {
+      // A queue's music: whoever plays has answered, also where he says that he will not, or from no address.
+      target.leg.on.earlyAudio = () => heard.abort();
       media.relayEarlyMedia(target.leg, leg);
       const ringsFor = target.silentUntil - clock.monotonic();
       await sleep(clock, ringsFor, AbortSignal.any([over.signal, heard.signal])).catch(() => undefined);

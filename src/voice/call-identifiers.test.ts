@@ -56,6 +56,8 @@ test("eight digits behind the dialled number, or alone, are a short code (RFC 39
     assert.deepEqual([dialled, codes], [["+15550001111"], ["12345678"]], user);
   }
   assert.deepEqual(identifiers({ uri: "sip:+15550001111@till.example;ext=12345678" }).codes, ["12345678"]);
+  const tel = identifiers({ uri: "tel:+15550001111;ext=12345678", to: "<tel:+15550001111>" });
+  assert.deepEqual([tel.dialled, tel.codes], [["+15550001111"], ["12345678"]]);
   const alone = identifiers({ uri: "sip:12345678@till.example", to: "<sip:12345678@till.example>" });
   assert.deepEqual([alone.dialled, alone.codes], [["12345678"], ["12345678"]]);
   for (const user of ["+15550001111*1234567", "+15550001111*123456789", "4155550102"]) {

@@ -1,7 +1,7 @@
 import type { TransferPolicy } from "#src/checkout/index.ts";
 import { crashPoint } from "#src/kernel/crash-points.ts";
 import type { Speaking } from "#src/conversation/index.ts";
-import { createOffer, isUnspecified, type LocalMedia, type MediaLeg, readAnswer, type RemoteMedia } from "#src/media/index.ts";
+import { acceptOffer, createOffer, isUnspecified, type LocalMedia, type MediaLeg, readAnswer, type RemoteMedia } from "#src/media/index.ts";
 import type { Session } from "#src/sessions/index.ts";
 import type { CallDialog, InviteFailed, OutgoingCall } from "#src/sip/index.ts";
 import { type Destination, isEncrypted, redirection } from "./destination.ts";
@@ -114,16 +114,16 @@ async function call(
   const local = newLocalMedia(leg.port, isEncrypted(destination), deps);
   let outgoing: OutgoingCall | null = null;
   const over = new AbortController();
-  const startEarly = async (sdp: string, offer: string) => {
+  const startEarly = async (agreed: ReturnType<typeof readAnswer>) => {
     await told;
-    const agreed = readAnswer(sdp, offer);
     const remote = agreed.kind === "agreed" ? await sendable(agreed.remote, deps) : null;
     if (!remote || over.signal.aborted) return;
     leg.start(remote);
     media.relayEarlyMedia(leg, caller.leg);
   };
+  let offer = "";
   const invite = () => {
-    const offer = createOffer(local);
+    offer = createOffer(local);
     local.previous = offer;
     outgoing = userAgent.invite({
       target,
@@ -136,21 +136,32 @@ async function call(
     });
     // Of several branches whichever rang last, in this order however long one of them is looked at.
     let started = Promise.resolve();
-    outgoing.onEarlyAnswer = (sdp) => void (started = started.then(() => startEarly(sdp, offer)).catch(() => undefined));
+    const hear = (agreed: ReturnType<typeof readAnswer>) => void (started = started.then(() => startEarly(agreed)).catch(() => undefined));
+    const asked = offer;
+    outgoing.onEarlyAnswer = (sdp) => hear(readAnswer(sdp, asked));
+    outgoing.onReoffer = (sdp) => {
+      const agreed = acceptOffer(sdp, local);
+      if (agreed.kind === "refused") return null;
+      local.previous = agreed.answer;
+      hear(agreed);
+      return agreed.answer;
+    };
     if (signal.aborted) outgoing.cancel();
     return outgoing.answered;
   };
   const giveUp = () => outgoing?.cancel();
   signal.addEventListener("abort", giveUp, { once: true });
   try {
-    const { dialog, sdp } = await invite().catch((error: unknown) => {
+    const { dialog, sdp, isOffer } = await invite().catch((error: unknown) => {
       // Who cannot do SRTP says so, and is called without it: nothing of the collection is heard over this leg.
       if (!NOT_ACCEPTABLE.has((error as Partial<InviteFailed>).status ?? 0) || !local.srtp || local.srtp.required) throw error;
       delete local.srtp;
       local.previous = null;
       return invite();
     });
-    const agreed = readAnswer(sdp, local.previous ?? "");
+    // Another branch may have been answered anew than the one that answers the call.
+    if (!isOffer) local.previous = offer;
+    const agreed = isOffer ? acceptOffer(sdp, local) : readAnswer(sdp, offer);
     if (agreed.kind === "refused") log.warn("transfer_refused", { session: session.id, project: session.projectId, reason: agreed.detail });
     const remote = signal.aborted || agreed.kind === "refused" ? null : await sendable(agreed.remote, deps);
     if (!remote) {

@@ -50,7 +50,7 @@ export class Events {
 /** One media leg: plays everything at once. */
 export class TestLeg implements MediaLeg {
   readonly port: number;
-  readonly on: LegHandlers = { dtmfDigit() {}, speechStarted() {}, played() {}, mediaLost() {}, audio() {} };
+  readonly on: LegHandlers = { dtmfDigit() {}, speechStarted() {}, played() {}, mediaLost() {}, earlyAudio() {}, audio() {} };
   readonly remotes: RemoteMedia[] = [];
   /** Words of all that was played, in order. */
   readonly played: string[] = [];
@@ -248,7 +248,7 @@ export class TestUserAgent implements Pick<UserAgent, "mayReach"> {
   readonly dialog = new TestDialog();
   /** Addresses that may not be reached. */
   readonly unreachable = new Set<string>();
-  #answer = Promise.withResolvers<{ dialog: CallDialog; sdp: string }>();
+  #answer = Promise.withResolvers<{ dialog: CallDialog; sdp: string; isOffer: boolean }>();
   /** The latest call that was placed. */
   #outgoing: OutgoingCall | null = null;
 
@@ -275,9 +275,14 @@ export class TestUserAgent implements Pick<UserAgent, "mayReach"> {
     this.#outgoing?.onEarlyAnswer?.(sdp);
   }
 
-  /** The target answers the call with this session description. */
-  pickUp(sdp: string = OFFER): void {
-    this.#answer.resolve({ dialog: this.dialog as unknown as CallDialog, sdp });
+  /** The target describes its side anew before it answers; what that is answered with. */
+  reoffer(sdp: string): string | null {
+    return this.#outgoing?.onReoffer?.(sdp) ?? null;
+  }
+
+  /** The target answers the call with this session description, or with that of its last offer. */
+  pickUp(sdp: string = OFFER, isOffer = false): void {
+    this.#answer.resolve({ dialog: this.dialog as unknown as CallDialog, sdp, isOffer });
   }
 
   /** Whoever called has seen the answer. */

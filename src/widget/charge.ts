@@ -141,7 +141,10 @@ async function settle(
   }
 }
 
-/** The session's own error. Words that are not ours are the merchant's, for a code of his own: a vendor would tell that a card is stolen. */
+/**
+ * The session's own error. For a code of ours the shopper reads our words, whatever a merchant's endpoint said with it: that may tell that
+ * a card is stolen. For a code of his own there are none but his (R-246).
+ */
 async function finalDecline({ database, sessions }: WidgetDeps, nonces: Nonces, id: string, code: DeclineCode): Promise<ChargeResult> {
   const session = await sessions.find(database.db, id);
   const ownCode = session?.errorCode ?? code;

@@ -83,7 +83,7 @@ export const SAMPLES = {
   declined: sample("payment-failed", {
     ...withCard({ stripe_payment_intent_id: "pi_3PExample0002" }, "9995"),
     errorCode: "insufficient_funds",
-    errorMessage: "Your card has insufficient funds.",
+    errorMessage: "The card has insufficient funds.",
   }),
   expired: sample("expired", { updatedAt: SESSION.expiresAt, completedAt: SESSION.expiresAt }),
   cancelled: sample("cancelled"),

@@ -121,7 +121,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   ErrorDetail: {
     _: "Why a payment did not happen.",
     code: "Made for programs: `card_declined`, `insufficient_funds` and so on; docs/errors.md lists all. With card forwarding it can be your own.",
-    message: "Made for people.",
+    message: "Made for people: the words of docs/errors.md for the code, or your own with card forwarding.",
   },
   CreateWidgetSession: {
     _: "A payment to collect in a web page. Fields that are not listed are ignored.",

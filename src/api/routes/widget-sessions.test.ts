@@ -407,14 +407,20 @@ describe("charging", () => {
     assert.partialDeepStrictEqual(await read(id), { status: "payment-failed", error: { code: "fraud_suspected" } });
   });
 
-  test("the shopper is not told what the vendor says of a card, such as that it is stolen; the merchant is (R-366)", async () => {
+  test("the shopper is not told what is said of a card, such as that it is stolen; the merchant is what his own endpoint said (R-366, R-246)", async () => {
     const { create, page, charge, read } = service();
-    const id = await create();
-    fake.onCharge = async () => ({ ...declined("fraud_suspected"), message: "Stolen card: pick up" });
-    const answer = (await charge(id, await page(id))).json<Record<string, unknown>>();
     const message = "The card was declined.";
-    assert.deepEqual([answer["detail"], answer["error"]], [message, { code: "fraud_suspected", message }]);
-    assert.partialDeepStrictEqual(await read(id), { error: { code: "fraud_suspected", message: "Stolen card: pick up" } });
+    const words = "Stolen card: pick up";
+    for (const [said, told] of [
+      [{ message: words }, message],
+      [{ publicMessage: words }, words],
+    ] as const) {
+      const id = await create();
+      fake.onCharge = async () => ({ ...declined("fraud_suspected"), ...said });
+      const answer = (await charge(id, await page(id))).json<Record<string, unknown>>();
+      assert.deepEqual([answer["detail"], answer["error"]], [message, { code: "fraud_suspected", message }]);
+      assert.partialDeepStrictEqual(await read(id), { error: { code: "fraud_suspected", message: told } });
+    }
   });
 
   test("who finds a payment over whose money may have moved is told so; of other failures he is told no more than that (R-283, R-287)", async () => {

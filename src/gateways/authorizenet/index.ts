@@ -47,8 +47,6 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
   if (order.card.number.length > LONGEST_NUMBER) return kit.declined("card_not_supported");
   const answer = await io.send(requests.createTransaction(order, io.settings));
   const response = responses.readTransaction(answer, order, requests.captureOf(io.settings));
-  const doubted = response.outcome === "unknown" ? responses.ifNothingWasMade(answer, order) : undefined;
-  if (doubted !== undefined) await io.note({ [kit.REFUSED_AS]: doubted });
   if (response.outcome !== "partial") return response;
   const refusal = kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" });
   return kit.releasedFirst(refusal, () => voided(order, io, response.transId));

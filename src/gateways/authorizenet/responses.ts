@@ -202,17 +202,12 @@ function readDecline(transaction: kit.JsonObject): Declined | Unknown {
   if (!["2", "3", "4"].includes(responseCode)) return kit.unknown("a response code that is not documented");
   const given = kit.textAt(transaction, "errors", 0, "errorCode");
   const reason = given ?? (responseCode === "3" ? kit.textAt(transaction, "messages", 0, "code") : undefined);
-  if (responseCode !== "4" && UNCLEAR.includes(reason ?? "")) return kit.unknown("failed after it was approved: it must be looked up");
+  if (responseCode !== "4" && UNCLEAR.includes(reason ?? ""))
+    return kit.unknown("failed after it was approved: it must be looked up", "processing_error");
   const checks = { avs: kit.textAt(transaction, "avsResultCode"), cvv: kit.textAt(transaction, "cvvResultCode") };
   const message = kit.textAt(transaction, "errors", 0, "errorText") ?? kit.textAt(transaction, "messages", 0, "description");
   const code = codeOfReason(responseCode, reason, checks, kit.textAt(transaction, "rawResponseCode"));
   return { ...kit.declined(code, { message, reason: helpOf(reason) }), processor: processorOf(transaction, 0) };
-}
-
-/** What a failure after an approval means once it is known that nothing came of it. */
-export function ifNothingWasMade(answer: GatewayAnswer, subject: Subject): DeclineCode | undefined {
-  const code = kit.textAt(transactionIn(answer, subject), "errors", 0, "errorCode");
-  return UNCLEAR.includes(code ?? "") ? "processing_error" : undefined;
 }
 
 /** The answer to creating a customer profile. */

@@ -285,10 +285,15 @@ describe("cardconnect responses", () => {
 
   test("a part is voided, after the batch refunded, and unknown when that fails", async () => {
     const part = { ...PAID, amount: "5.00", resptext: "Partial Approval", respcode: "10" };
-    const io = ioWith([answered(200, part), answered(200, DECLINED), answered(200, VOIDED)]);
+    const io = ioWith([
+      answered(200, part),
+      answered(200, DECLINED),
+      answered(200, { ...part, setlstat: "Accepted" }),
+      answered(200, VOIDED),
+    ]);
     assert.equal(codeOf(await cardconnect.charge(orderOf(), io)), "insufficient_funds");
     assert.deepEqual(
-      io.sent.slice(1).map(({ request, body }) => [request.url.split("/").at(-1), body]),
+      [io.sent[1]!, io.sent[3]!].map(({ request, body }) => [request.url.split("/").at(-1), body]),
       [
         ["void", '{"merchid":"496160873888","retref":"363652261392"}'],
         ["refund", `{"merchid":"496160873888","retref":"363652261392","orderid":"ps-${orderOf().reference}-r"}`],
@@ -478,10 +483,18 @@ describe("cardconnect look-ups", () => {
   test("a void that is granted as `Txn Settled` is none: the payment is refunded (R-422)", async () => {
     const settled = answered(200, { ...VOIDED, respproc: "PPS", respcode: "26", resptext: "Txn Settled" });
     const answers = [answered(200, PAID), answered(200, NOT_FOUND), settled];
-    const refunded = ioWith([...answers, answered(200, { ...VOIDED, respproc: "PPS" })]);
+    const refunded = ioWith([...answers, answered(200, PAID), answered(200, { ...VOIDED, respproc: "PPS" })]);
     assert.deepEqual(await cardconnect.void!(traceOf(orderOf()), refunded), { outcome: "voided" });
     assert.equal(refunded.sent.at(-1)?.request.url.split("/").at(-1), "refund");
     assert.equal((await cardconnect.void!(traceOf(orderOf()), ioWith(answers))).outcome, "unknown");
+    // A void that arrived twice, and was refused for the first one: what is voided is not refunded.
+    const twice = ioWith([
+      answered(200, PAID),
+      answered(200, NOT_FOUND),
+      answered(200, DECLINED),
+      answered(200, { ...PAID, setlstat: "Voided" }),
+    ]);
+    assert.deepEqual([(await cardconnect.void!(traceOf(orderOf()), twice)).outcome, twice.sent.length], ["voided", 4]);
   });
 
   test("a refund whose answer was lost is found by its own order id, and none is sent again while that is not known (R-422)", async () => {
@@ -521,11 +534,11 @@ describe("cardconnect look-ups", () => {
       [answered(200, { ...TIMED_OUT, respstat: "C" }), "unknown", 3],
       [answered(200, { ...DECLINED, respproc: "PPS", respcode: "36" }), "unknown", 3],
       [answered(200, { ...DECLINED, respproc: "VANT", respcode: "94", resptext: "Duplicate transaction" }), "unknown", 3],
-      [tooLate, "voided", 4],
+      [tooLate, "voided", 5],
     ] as const) {
-      const io = ioWith([answered(200, PAID), answered(200, NOT_FOUND), tooLate, first]);
+      const io = ioWith([answered(200, PAID), answered(200, NOT_FOUND), tooLate, answered(200, PAID), first]);
       assert.equal((await cardconnect.void!(traceOf(orderOf()), io)).outcome, "unknown");
-      const later = ioWith([answered(200, PAID), answered(200, NOT_FOUND), tooLate, answered(200, VOIDED)]);
+      const later = ioWith([answered(200, PAID), answered(200, NOT_FOUND), tooLate, answered(200, PAID), answered(200, VOIDED)]);
       assert.equal((await cardconnect.void!(traceOf(orderOf(), io.notes), later)).outcome, outcome);
       assert.equal(later.sent.length, sent);
     }
@@ -534,7 +547,7 @@ describe("cardconnect look-ups", () => {
   test("what was approved in part is not refunded twice either, however often it is looked up", async () => {
     const part = { ...PAID, amount: "5.00", resptext: "Partial Approval", respcode: "10" };
     const tooLate = answered(200, { ...DECLINED, respstat: "C" });
-    const io = ioWith([answered(200, part), tooLate, LOST]);
+    const io = ioWith([answered(200, part), tooLate, answered(200, part), LOST]);
     assert.equal((await cardconnect.lookUp!(traceOf(orderOf()), io)).outcome, "unknown");
     const later = ioWith([answered(200, part), tooLate]);
     assert.equal((await cardconnect.lookUp!(traceOf(orderOf(), io.notes), later)).outcome, "unknown");

@@ -54,11 +54,15 @@ async function settled<S extends State | typeof kit.absent>(
   return kit.releasedFirst(refusal, () => takeBack(subject, io, state.retref));
 }
 
-/** The vendor knows no repetition of a refund. */
+/** The vendor knows no repetition of a refund, and does not say that it refuses to refund what is voided. */
 const takeBack = (subject: kit.Noted<Subject>, io: Io, retref: string): Promise<boolean> =>
   kit.voidElseRefund(
     io,
-    { void: () => requests.voidSale(io.settings, retref), refund: () => requests.refund(subject, io.settings, retref) },
+    {
+      void: () => requests.voidSale(io.settings, retref),
+      refund: () => requests.refund(subject, io.settings, retref),
+      lookUp: async () => standing(subject, (await inquired(subject, io))?.map(kit.partStands)),
+    },
     responses.readReversal,
     subject.notes,
   );
@@ -78,10 +82,17 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   return found.outcome === "approved" ? found : stored;
 }
 
+const inquired = async (subject: Subject, io: Io) =>
+  responses.readInquiry(await io.send(requests.inquire(requests.orderId(subject), io.settings)), subject);
+
 async function lookUp(attempt: kit.Noted<Subject>, io: Io): Promise<LookUpResult> {
-  const found = responses.readInquiry(await io.send(requests.inquire(requests.orderId(attempt), io.settings)), attempt);
-  if (found === null) return kit.unknown("CardConnect did not answer the look-up");
-  const seen = (await kit.each(found, (state) => settled(attempt, io, state))).filter(({ outcome }) => outcome !== "absent");
+  const found = await inquired(attempt, io);
+  return standing(attempt, found && (await kit.each(found, (state) => settled(attempt, io, state))));
+}
+
+function standing({ mode }: Subject, found: readonly LookUpResult[] | null | undefined): LookUpResult {
+  if (!found) return kit.unknown("CardConnect did not answer the look-up");
+  const seen = found.filter(({ outcome }) => outcome !== "absent");
   // The card may have been verified more than once: any of its profiles is the card's.
-  return attempt.mode === "tokenize" ? kit.anyApproved(seen) : kit.theStanding(seen);
+  return mode === "tokenize" ? kit.anyApproved(seen) : kit.theStanding(seen);
 }

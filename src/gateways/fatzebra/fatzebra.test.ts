@@ -257,9 +257,9 @@ describe("fatzebra responses", () => {
   test("a part of the amount is voided, or refunded once it is settled, and else in doubt", async () => {
     const part = said({ response_code: "10", captured_amount: 1000 });
     assert.equal(codeOf(await charge(part, VOIDED)), "insufficient_funds");
-    const settled = ioWith([part, said({ successful: false, message: "Not Voided" }, {}, 422), said()]);
+    const settled = ioWith([part, said({ successful: false, message: "Not Voided" }, {}, 422), part, said()]);
     assert.equal(codeOf(await fatzebra.charge(orderOf(), settled)), "insufficient_funds");
-    assert.equal(settled.sent[2]?.body, `{"transaction_id":"${ID}","amount":1000,"reference":"${REFERENCE}-r1"}`);
+    assert.equal(settled.sent[3]?.body, `{"transaction_id":"${ID}","amount":1000,"reference":"${REFERENCE}-r1"}`);
     assert.equal((await charge(part, LOST)).outcome, "unknown");
   });
 
@@ -335,11 +335,22 @@ describe("fatzebra responses", () => {
       [refused("09"), "r1"],
       [LOST, "r1"],
     ] as const) {
-      const io = ioWith([said(), closed, first]);
+      const io = ioWith([said(), closed, said(), first]);
       assert.equal((await fatzebra.void!(traceOf(orderOf()), io)).outcome, "unknown");
-      const later = ioWith([said(), closed, said({ message: "Approved" })]);
+      const later = ioWith([said(), closed, said(), said({ message: "Approved" })]);
       assert.equal((await fatzebra.void!(traceOf(orderOf(), io.notes), later)).outcome, "voided");
       assert.match(later.sent.at(-1)?.body ?? "", new RegExp(`"reference":"${REFERENCE}-${second}"`), JSON.stringify(first));
+    }
+  });
+
+  test("a void that arrived twice, and was refused for the first one, is followed by no refund (R-422)", async () => {
+    const closed = said({ successful: false, message: "Not Voided" }, {}, 422);
+    for (const [shown, outcome] of [
+      [said(GONE), "voided"],
+      [LOST, "unknown"],
+    ] as const) {
+      const twice = ioWith([said(), closed, shown]);
+      assert.deepEqual([(await fatzebra.void!(traceOf(orderOf()), twice)).outcome, twice.sent.length], [outcome, 3]);
     }
   });
 
@@ -351,14 +362,14 @@ describe("fatzebra responses", () => {
       const { outcome } = await fatzebra.void!(traceOf(orderOf(), notes), io);
       return { outcome, notes: { ...notes, ...io.notes } };
     };
-    const lost = await again({}, closed, LOST);
+    const lost = await again({}, closed, said(), LOST);
     assert.equal(lost.outcome, "unknown");
-    assert.equal((await again(lost.notes, closed, used)).outcome, "voided");
-    const refusedSince = await again(lost.notes, closed, refused("51"));
+    assert.equal((await again(lost.notes, closed, said(), used)).outcome, "voided");
+    const refusedSince = await again(lost.notes, closed, said(), refused("51"));
     assert.equal(refusedSince.outcome, "unknown");
-    assert.equal((await again(refusedSince.notes, closed, used)).outcome, "unknown");
+    assert.equal((await again(refusedSince.notes, closed, said(), used)).outcome, "unknown");
     const neverSent = await again({}, { kind: "not sent", reason: "no connection" });
-    assert.equal((await again(neverSent.notes, closed, used)).outcome, "unknown");
+    assert.equal((await again(neverSent.notes, closed, said(), used)).outcome, "unknown");
   });
 
   test("a refused card is not stored; a hold that may stand and a missing token are told", async () => {

@@ -88,6 +88,8 @@ const reversed = (subject: kit.Noted<Subject>, io: Io, id: string): Promise<bool
       void: () => requests.voidPurchase(io.settings, id),
       refund: () => requests.refund(subject, io.settings, id, Number(kit.keyEnd(subject.notes))),
       secondRefund: "harmless",
+      // The vendor does not say that it refuses to refund what is voided.
+      lookUp: async () => kit.partStands(responses.readFound(await io.send(requests.readPurchase(subject, io.settings)), subject)),
       isKept: (answer, step) => step === "refund" && responses.isDeclined(answer),
     },
     responses.readReversal,

@@ -177,6 +177,7 @@ describe("fiserv requests", () => {
       });
     assert.equal(fault({ region: "india", store_id: "1" }), null);
     assert.match(fault({ region: "mars" }) ?? "", /region/);
+    assert.match(fault({ region: "mars", store_id: "x1", api_key: "a b" }) ?? "", /api_key.*store_id.*region/, "all at once");
     assert.match(fault({ store_id: "x1" }) ?? "", /store_id/);
     assert.match(fault({ api_key: "a key with blanks" }) ?? "", /api_key/);
   });
@@ -214,6 +215,12 @@ describe("fiserv responses", () => {
         if (/^\d{3,}$/.test(code)) assert.equal(codeOf(await charge(byGateway(code, "no"))), ours, code);
       }
     }
+  });
+
+  test("a time-out behind Fiserv is a fault of the processing once it is found that nothing was made (R-417)", async () => {
+    const io = ioWith([byGateway("30053", "Timeout")]);
+    assert.equal((await fiserv.charge(orderOf(), io)).outcome, "unknown");
+    assert.equal(io.notes["refused_as"], "processing_error");
   });
 
   test("a code that only the gateway itself gives is no decline of the card, and a set-up error of the store is named as one", async () => {

@@ -35,7 +35,6 @@ export const gateway = kit.defineGateway({
     deadlineMs: DEADLINE_MS,
   },
   sandbox: { api_key: "EXAMPLEapiKEY0001", api_secret: "EXAMPLEsecret42" },
-  checkSettings: requests.settingsFault,
   documentation:
     "The vendor boards a store for telephone orders; without it a payment is refused with 5108 or 23032. Widget payments come without 3-D Secure: the store must accept " +
     "that (ECI 7), or they are refused with 5102. Unconfirmed: the codes of 400 and " +

@@ -16,7 +16,7 @@ export const SETTINGS = kit.describeSettings({
     }),
     region: kit.plainText(
       "argentina, brazil, germany, india or northamerica; left out, the vendor's North American host without a Region header",
-      { optional: true },
+      { optional: true, form: [/^(argentina|brazil|germany|india|northamerica)$/, "argentina, brazil, germany, india or northamerica"] },
     ),
   },
   options: {
@@ -31,7 +31,6 @@ type Settings = kit.SettingsOf<typeof SETTINGS>;
 /** Regions outside North America have a portal of their own; both share one contract. */
 const PATH = "/gateway/v2";
 const EMEA_PATH = { test: "/sandbox/ipp/payments-gateway/v2", live: "/ipp/payments-gateway/v2" };
-const REGIONS = ["argentina", "brazil", "germany", "india", "northamerica"];
 
 /** What signs a request: the vendor refuses a Client-Request-Id that it has seen, and a Timestamp older than five minutes. */
 type Signer = Pick<kit.Io<typeof SETTINGS>, "settings" | "clock" | "random">;
@@ -139,7 +138,3 @@ export const returnPayment = (subject: Subject, by: Signer, id: string): Gateway
     ...storeOf(by),
     transactionAmount: { total: kit.jsonNumber(kit.unrefused(kit.twoPlaces(subject))), currency: subject.currency },
   });
-
-/** What is wrong with the settings beyond their forms, or null. */
-export const settingsFault = ({ credentials: { region } }: Settings): string | null =>
-  region && !REGIONS.includes(region.reveal()) ? `region is none of ${REGIONS.join(", ")}` : null;

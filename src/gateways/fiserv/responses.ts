@@ -142,7 +142,7 @@ function refusal(status: number, body: kit.JsonObject): Declined | Unknown {
     return kit.unknown("a status that refuses nothing, or a refusal of what is approved");
   if (result === undefined && !kit.isObject(kit.at(body, "error"))) return kit.unknown("a refusal without a result or an error");
   const code = refusalCode(body);
-  if (code !== undefined && NOT_KNOWN.has(code)) return kit.unknown("the processor's answer to the vendor was lost");
+  if (code !== undefined && NOT_KNOWN.has(code)) return kit.unknown("the processor's answer to the vendor was lost", "processing_error");
   if (code !== undefined && ORIGIN_REFUSED.has(code)) {
     const reason = "the store is not set up for this transactionOrigin: ask Fiserv, or set telephone_origin";
     return kit.declined("gateway_misconfigured", { message, processor, reason });

@@ -255,9 +255,9 @@ describe("fortis responses", () => {
 
   test("of a part that is settled already no more is refunded than was taken, and nothing while that is not known", async () => {
     const [closed, refunded] = [refusal("transaction_id"), transaction({ status_code: 111 }, 200)];
-    const io = ioWith([list({ auth_amount: 1000 }), closed, refunded]);
+    const io = ioWith([list({ auth_amount: 1000 }), closed, list({ auth_amount: 1000 }), refunded]);
     assert.equal(codeOf(await fortis.lookUp!(traceOf(orderOf()), io)), "insufficient_funds");
-    assert.equal(io.sent[2]?.body, '{"transaction_amount":1000}');
+    assert.equal(io.sent[3]?.body, '{"transaction_amount":1000}');
     const untold = ioWith([list({ reason_code_id: 1201, auth_amount: null }), closed, refunded]);
     assert.equal((await fortis.lookUp!(traceOf(orderOf()), untold)).outcome, "unknown");
     assert.equal(untold.sent.length, 2);
@@ -325,10 +325,14 @@ describe("fortis look-ups", () => {
 
   test("a sale is voided by its id, and refunded once its batch is closed", async () => {
     const refunded = transaction({ status_code: 111 }, 200);
-    const io = ioWith([list({}), refusal("transaction_id"), refunded]);
+    const io = ioWith([list({}), refusal("transaction_id"), list({}), refunded]);
     assert.equal((await fortis.void!(traceOf(orderOf()), io)).outcome, "voided");
-    assert.deepEqual(callsOf(io).slice(1), [`PUT /v1/transactions/${ID}/void`, `PATCH /v1/transactions/${ID}/refund`]);
-    assert.equal(io.sent[2]?.body, '{"transaction_amount":4995}');
+    const look = "GET /v1/transactions";
+    assert.deepEqual(callsOf(io), [look, `PUT /v1/transactions/${ID}/void`, look, `PATCH /v1/transactions/${ID}/refund`]);
+    assert.equal(io.sent[3]?.body, '{"transaction_amount":4995}');
+    // A void that arrived twice, and was refused for the first one: what is voided is not refunded.
+    const twice = ioWith([list({}), refusal("transaction_id"), list({ status_code: 201 })]);
+    assert.deepEqual([(await fortis.void!(traceOf(orderOf()), twice)).outcome, twice.sent.length], ["voided", 3]);
     assert.equal((await fortis.void!(traceOf(orderOf()), ioWith([list({}), LOST]))).outcome, "unknown");
     assert.equal((await fortis.void!(traceOf(orderOf()), ioWith([list()]))).outcome, "absent");
   });
@@ -337,9 +341,9 @@ describe("fortis look-ups", () => {
     const closed = refusal("transaction_id");
     const refunded = transaction({ status_code: 111 }, 200);
     const again = async (first: GatewayAnswer) => {
-      const io = ioWith([list({}), closed, first]);
+      const io = ioWith([list({}), closed, list({}), first]);
       assert.equal((await fortis.void!(traceOf(orderOf()), io)).outcome, "unknown");
-      const later = ioWith([list({}), closed, refunded]);
+      const later = ioWith([list({}), closed, list({}), refunded]);
       const { outcome } = await fortis.void!(traceOf(orderOf(), io.notes), later);
       return [outcome, callsOf(later).filter((call) => call.endsWith("/refund")).length];
     };
@@ -348,7 +352,7 @@ describe("fortis look-ups", () => {
       assert.deepEqual(await again(unclear), ["unknown", 0], JSON.stringify(unclear));
     for (const refused of [closed, declinedAs(1601), { kind: "not sent", reason: "no connection" } as const])
       assert.deepEqual(await again(refused), ["voided", 1], JSON.stringify(refused));
-    const part = ioWith([list({ auth_amount: 1000 }), closed, LOST]);
+    const part = ioWith([list({ auth_amount: 1000 }), closed, list({ auth_amount: 1000 }), LOST]);
     assert.equal((await fortis.lookUp!(traceOf(orderOf()), part)).outcome, "unknown");
     const later = ioWith([list({ auth_amount: 1000 }), closed, refunded]);
     assert.equal((await fortis.lookUp!(traceOf(orderOf(), part.notes), later)).outcome, "unknown");

@@ -1,10 +1,9 @@
-import type { AttemptTrace, LookUpResult, Order, Outcome, VoidResult } from "../contract.ts";
+import type { AttemptTrace, LookUpResult, Order, Outcome, Subject, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import * as requests from "./requests.ts";
 import * as responses from "./responses.ts";
 
 type Io = kit.Io<typeof requests.SETTINGS>;
-type Notes = AttemptTrace["notes"];
 
 /**
  * Fortis API v1: keyed sales, checks without an amount, tokens.
@@ -46,15 +45,15 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  return follow(io, responses.readSale(await io.send(requests.sale(order, io.settings)), order));
+  return follow(order, io, responses.readSale(await io.send(requests.sale(order, io.settings)), order));
 }
 
 /** A part that was approved against our word is voided before it is refused. */
-async function follow<R extends { outcome: string }>(io: Io, state: R | responses.Partial, notes: Notes = {}) {
+async function follow<R extends { outcome: string }>(subject: kit.Noted<Subject>, io: Io, state: R | responses.Partial) {
   if (!isPartial(state)) return state;
   await io.note({ transaction: state.id });
   return kit.releasedFirst(kit.declined("insufficient_funds", { reason: "only a part was approved; it was voided" }), () =>
-    takeBack(io, state.id, state.amountMinor, notes),
+    takeBack(subject, io, state.id, state.amountMinor),
   );
 }
 
@@ -62,13 +61,14 @@ const isPartial = (state: { outcome: string }): state is responses.Partial => st
 
 /**
  * `amountMinor`: what was taken, and no more than that is refunded; null when it is not known, and then nothing is. A refund that
- * had no clear answer is not sent again: Fortis does not say that it would refuse the second.
+ * had no clear answer is not sent again: Fortis does not say that it would refuse the second, nor one of what is voided.
  */
-async function takeBack(io: Io, id: string, amountMinor: number | null, notes: Notes): Promise<boolean> {
+async function takeBack(subject: kit.Noted<Subject>, io: Io, id: string, amountMinor: number | null): Promise<boolean> {
   const voiding = () => requests.voidSale(io.settings, id);
   if (amountMinor !== null) {
     const refund = () => requests.refund(amountMinor, io.settings, id);
-    return kit.voidElseRefund(io, { void: voiding, refund }, responses.readReversal, notes);
+    const steps = { void: voiding, refund, lookUp: async () => kit.partStands(await found(subject, io)) };
+    return kit.voidElseRefund(io, steps, responses.readReversal, subject.notes);
   }
   return kit.isDone(io, voiding(), responses.readReversal);
 }
@@ -98,12 +98,14 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {
   if (attempt.mode === "tokenize") return kit.perhapsStored;
-  return follow(io, responses.readFound(await io.send(requests.find(attempt, io.settings)), attempt), attempt.notes);
+  return follow(attempt, io, await found(attempt, io));
 }
+
+const found = async (subject: Subject, io: Io) => responses.readFound(await io.send(requests.find(subject, io.settings)), subject);
 
 async function voidCharge(attempt: AttemptTrace, io: Io): Promise<VoidResult> {
   return kit.reversal(await lookUp(attempt, io), ({ processor }) =>
-    takeBack(io, processor["fortis_transaction_id"] ?? "", attempt.amountMinor, attempt.notes),
+    takeBack(attempt, io, processor["fortis_transaction_id"] ?? "", attempt.amountMinor),
   );
 }
 

@@ -170,6 +170,11 @@ describe("jpmorgan requests", () => {
     assert.equal(fault({ base_url: "https://cat-api.merchant.jpmorgan.com", token_url: "https://other.example/adfs/oauth2/token" }), null);
     assert.match(fault({ base_url: "http://cat-api.merchant.jpmorgan.com" }) ?? "", /base_url/);
     assert.match(fault({ token_url: "http://other.example/token" }) ?? "", /token_url/);
+    assert.match(
+      fault({ merchant_id: "1", certificate_thumbprint: "xx", base_url: "http://x" }) ?? "",
+      /merchant_id.*thumbprint.*base_url/,
+      "all at once",
+    );
   });
 });
 

@@ -14,7 +14,7 @@ import type {
 } from "../contract.ts";
 import { guarded } from "./guard.ts";
 import { declined } from "./outcomes.ts";
-import { addressFault, credentialFault, fieldsOf, resolveSettings, sandboxSecrets } from "./settings.ts";
+import { addressFault, credentialFaults, fieldsOf, resolveSettings, sandboxSecrets } from "./settings.ts";
 import type { Io, SandboxValues, SettingsDescription, SettingsOf } from "./settings.ts";
 import type { Answered } from "./triage.ts";
 
@@ -75,9 +75,12 @@ export function defineGateway<const D extends SettingsDescription>(adapter: Adap
       ...(documentation !== undefined && { documentation }),
       sandboxCredentials: (endpoint) => sandboxSecrets(typeof sandbox === "function" ? sandbox(endpoint) : sandbox),
       checkSettings: (settings) => {
-        const fault = credentialFault(description, settings);
+        const faults: (string | null | undefined)[] = credentialFaults(description, settings);
         const resolved = resolveSettings(description, settings);
-        return fault ?? (resolved && adapter.checkSettings?.(resolved)) ?? addressFault(description, settings);
+        // What an adapter reads has its form.
+        if (faults.length === 0 && resolved !== null) faults.push(adapter.checkSettings?.(resolved));
+        if (resolved !== null) faults.push(addressFault(description, settings));
+        return faults.filter(Boolean).join("; ") || null;
       },
       refusalOf(sum, settings) {
         // Asked with every session that is made.

@@ -12,7 +12,7 @@ import type {
   VoidResult,
 } from "../contract.ts";
 import { declined, unknown } from "./outcomes.ts";
-import { ofDuplicate } from "./repeat.ts";
+import { ofDuplicate, REFUSED_AS } from "./repeat.ts";
 import type { Answered } from "./triage.ts";
 import { holdsCode, holdsNumber, isKeepable, words } from "./scrub.ts";
 
@@ -33,7 +33,7 @@ interface Guard {
 }
 
 const NO_CREDENTIALS = "a required credential is missing: nothing was sent";
-/** Longest message that a merchant may give with card forwarding (R-246); vendors' words end sooner. */
+/** Longest message that a merchant may give with card forwarding (R-246). */
 const LONGEST_MESSAGE = 500;
 
 /**
@@ -59,6 +59,7 @@ export function guarded<I extends { settings: unknown }>(
       let outcome: Outcome;
       try {
         const told = cleaned(await verbs[verb](order, watched.io as unknown as I), order.card);
+        if (told.outcome === "unknown" && told.unlessFound !== undefined) await watched.io.note({ [REFUSED_AS]: told.unlessFound });
         outcome = asTwin(told, mayBeOurs && verbs.lookUp !== undefined && watched.namesDuplicate());
         if (outcome.outcome === "declined" && outcome.code === "duplicate_transaction" && mayBeOurs) {
           const trace: AttemptTrace = { ...traceOf(order), startedAtMs: watched.startedAtMs, notes: watched.notes };
@@ -181,21 +182,26 @@ function cleaned<R extends Outcome>(outcome: R, card?: CardCells): R {
   const processor = keepClean(outcome.processor, card);
   const dropped = Object.keys(processor).length < Object.keys(outcome.processor).length;
   return {
-    ...outcome,
+    ...(outcome.outcome === "declined" ? saidWithout(outcome, card) : outcome),
     processor,
     ...(outcome.webhookProcessor && { webhookProcessor: keepClean(outcome.webhookProcessor, card) }),
     ...(dropped && {
       reason: "a field of the answer was dropped: too long, no clean text, or it repeats the card number or the security code",
     }),
-    ...(outcome.outcome === "declined" && saidWithout(outcome, card)),
-  };
+  } as R;
 }
 
-/** A decline's words and its public code, fit for a merchant: neither repeats the card number in any spelling, nor the security code. */
-function saidWithout({ code, message, publicCode }: Declined, card?: CardCells): Pick<Declined, "message" | "publicCode"> {
+/** A decline without a text that repeats the card number in any spelling, or the security code. */
+function saidWithout({ publicCode, publicMessage, storedAs, ...refusal }: Declined, card?: CardCells): Declined {
   const repeats = (text: string) => card !== undefined && (holdsNumber(text, card.number) || holdsCode(text, card.cvv));
+  const clean = (text: string | null | undefined, limit?: number) =>
+    text === undefined || text === null || repeats(text) ? null : words(text, limit);
+  const own = clean(publicMessage, LONGEST_MESSAGE);
   return {
-    message: repeats(message ?? "") ? null : words(message ?? undefined, LONGEST_MESSAGE),
-    ...(publicCode !== undefined && { publicCode: isKeepable(publicCode) && !repeats(publicCode) ? publicCode : code }),
+    ...refusal,
+    message: clean(refusal.message),
+    ...(publicCode !== undefined && { publicCode: isKeepable(publicCode) && !repeats(publicCode) ? publicCode : refusal.code }),
+    ...(own !== null && { publicMessage: own }),
+    ...(storedAs !== undefined && isKeepable(storedAs, card) && { storedAs }),
   };
 }

@@ -217,19 +217,20 @@ test("the look-up of a duplicate is scrubbed as the attempt is, while its card i
 });
 
 test("a decline's code and words are dropped when they repeat the card number, however it is spelt (R-256, R-423)", async () => {
-  const refusing = (publicCode: string, message: string) =>
-    gatewayThat(async () => ({ outcome: "declined", code: "card_declined", publicCode, message, processor: {} }));
   const decline = async (publicCode: string, message: string) => {
-    const gateway = refusing(publicCode, message);
+    const refusal: Outcome = { outcome: "declined", code: "card_declined", publicCode, publicMessage: message, message, processor: {} };
+    const gateway = gatewayThat(async () => refusal);
     const io = testIo(settingsOf(gateway), () => Promise.resolve({ kind: "lost", reason: "" }));
     const outcome = await gateway.charge(orderOf(), io);
     assert.ok(outcome.outcome === "declined");
-    return { code: outcome.publicCode, message: outcome.message };
+    return [outcome.publicCode, outcome.publicMessage, outcome.message];
   };
   for (const spelt of ["4242-4242-4242-4242", "4242.4242_4242.4242", "4_2_4_2_4_2_4_2_4_2_4_2_4_2_4_2"]) {
-    assert.deepEqual(await decline(spelt, `no: ${spelt}`), { code: "card_declined", message: null });
+    assert.deepEqual(await decline(spelt, `no: ${spelt}`), ["card_declined", undefined, null]);
   }
-  assert.deepEqual(await decline("E-42", "Ask 42 times"), { code: "E-42", message: "Ask 42 times" });
+  assert.deepEqual(await decline("E-42", "Ask 42 times"), ["E-42", "Ask 42 times", "Ask 42 times"]);
+  const long = "x".repeat(600);
+  assert.deepEqual(await decline("E-42", long), ["E-42", long.slice(0, 500), long.slice(0, 255)]);
 });
 
 test("a decline's words and its code are dropped when they repeat the security code", async () => {

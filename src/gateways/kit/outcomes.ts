@@ -60,9 +60,12 @@ export function takenBack(processor: Fields = {}): Declined {
 /** Whether `takenBack` made it, and no refusal, which may have the same code. */
 export const isTakenBack = ({ reason }: Declined): boolean => reason === TAKEN_BACK;
 
-/** `reason`: what was lost and where, for the operator: a constant, never a vendor's text. */
-export function unknown(reason: string): Unknown {
-  return { outcome: "unknown", reason };
+/**
+ * `reason`: what was lost and where, for the operator: a constant, never a vendor's text. `unlessFound`: what the answer means where nothing
+ * was made.
+ */
+export function unknown(reason: string, unlessFound?: DeclineCode): Unknown {
+  return { outcome: "unknown", reason, ...(unlessFound !== undefined && { unlessFound }) };
 }
 
 export const absent = { outcome: "absent" } as const satisfies LookUpResult;

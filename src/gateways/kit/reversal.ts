@@ -1,7 +1,7 @@
 import type { Approved, AttemptTrace, Declined, GatewayAnswer, GatewayIo, GatewayRequest, LookUpResult, VoidResult } from "../contract.ts";
 import { ask } from "./http.ts";
 import { readJson } from "./json.ts";
-import { unknown } from "./outcomes.ts";
+import { approved, unknown } from "./outcomes.ts";
 import type { Answered } from "./triage.ts";
 
 /**
@@ -99,6 +99,11 @@ export interface ReversalSteps {
   lookUp?: () => Promise<LookUpResult>;
   /** Whether an answer is a refusal that the vendor keeps under the request's key: the next reversal has another (`keyEnd`). */
   isKept?: (answer: Answered, step: Step) => boolean;
+}
+
+/** What a look-up says of a reversal's payment: a part that was taken stands as the whole would. */
+export function partStands(state: LookUpResult | { outcome: "partial" }): LookUpResult {
+  return state.outcome === "partial" ? approved({}) : state;
 }
 
 /**

@@ -100,16 +100,15 @@ export function resolveSettings<D extends SettingsDescription>(description: D, s
   } as unknown as SettingsOf<D>;
 }
 
-/** The first fault of a project's credentials by their description: missing, or not of their form; or null. */
-export function credentialFault(description: SettingsDescription, { credentials }: GatewaySettings): string | null {
+/** What is wrong with a project's credentials by their description: missing, or not of their form. */
+export function credentialFaults(description: SettingsDescription, { credentials }: GatewaySettings): string[] {
   const fields = Object.entries(description.credentials);
   const missing = fields.flatMap(([name, { optional }]) => (optional || credentials[name] ? [] : name));
-  if (missing.length > 0) return `${missing.join(", ")} ${missing.length > 1 ? "are" : "is"} missing`;
-  for (const [name, { form }] of fields) {
+  const misshapen = fields.flatMap(([name, { form }]) => {
     const value = credentials[name]?.reveal();
-    if (value !== undefined && form && !form[0].test(value)) return `${name} is not ${form[1]}`;
-  }
-  return null;
+    return value === undefined || !form || form[0].test(value) ? [] : `${name} is not ${form[1]}`;
+  });
+  return [...(missing.length > 0 ? [`${missing.join(", ")} ${missing.length > 1 ? "are" : "is"} missing`] : []), ...misshapen];
 }
 
 /** What is wrong with the addresses that a project's credentials give, or null. */

@@ -34,7 +34,8 @@ export const gateway = kit.defineGateway({
     "A store settles in one currency, CAD or USD; a session in another is refused. Where the store has no address verification or no " +
     "card validation digits, set avs_enabled or cvd_enabled to false. A lost answer is asked for by one status check while the card is " +
     "there, later by nobody. A payment can only be voided with its order id, the session's id and the attempt. Unconfirmed: field " +
-    "lengths, crypt_type 1, the words for an unknown store or data key, and whether a verification must carry cof_info. " +
+    "lengths, crypt_type 1, the words for an unknown store or data key, whether a verification must carry cof_info, and whether a status " +
+    "check shows a correction. " +
     "A refund after the batch whose answer was lost cannot be known, and is not sent again: the payment stays on the list of unmatched ones.",
   refusalOf: (sum, settings) =>
     sum.mode === "charge" && requests.amountOf(sum, settings) === null
@@ -96,6 +97,7 @@ async function voidPurchase(attempt: AttemptTrace, io: Io): Promise<VoidResult> 
   const steps = {
     void: () => requests.correct(attempt, io.settings, txn),
     refund: () => requests.refund(attempt, io.settings, txn),
+    lookUp: async () => responses.readCorrection(await io.send(requests.correct(attempt, io.settings, txn, true)), attempt),
   };
   const isDone = await kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
   return isDone ? { outcome: "voided" } : kit.unknown("the payment could not be voided");

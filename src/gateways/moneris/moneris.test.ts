@@ -303,9 +303,10 @@ describe("moneris and lost answers", () => {
         `<purchasecorrection><order_id>${REFERENCE}</order_id><txn_number>69785-0_98</txn_number><crypt_type>7</crypt_type></purchasecorrection>`,
       ),
     );
-    const refunded = await voided(notes, unasked("Cancelled: batch is closed"), receipt({ ...PAID, TransType: "04" }));
+    const refunded = await voided(notes, unasked("Cancelled: batch is closed"), notFound, receipt({ ...PAID, TransType: "04" }));
     assert.equal(refunded.result, "voided");
-    assert.match(refunded.bodies[1] ?? "", /<refund><order_id>.*<amount>49.95<\/amount><txn_number>69785-0_98<\/txn_number>/);
+    assert.match(refunded.bodies[1] ?? "", /<status_check>true<\/status_check><purchasecorrection>/);
+    assert.match(refunded.bodies[2] ?? "", /<refund><order_id>.*<amount>49.95<\/amount><txn_number>69785-0_98<\/txn_number>/);
     assert.equal((await voided(notes, LOST)).result, "unknown");
     // A second reversal is refused because of the first, whose answer was lost; else it is just refused.
     const none = unasked("Cancelled: the Purchase does not allow it");
@@ -321,6 +322,30 @@ describe("moneris and lost answers", () => {
     assert.deepEqual([idless.result, idless.bodies], ["unknown", []]);
   });
 
+  test("a correction that arrived twice, and was refused for the first one, is done, and no refund follows it (R-422)", async () => {
+    const again = async (check: GatewayAnswer) => {
+      const io = ioWith([
+        unasked("Cancelled: the Purchase does not allow it"),
+        check,
+        unasked("Cancelled: the Purchase does not allow it"),
+      ]);
+      const { outcome } = await moneris.void!(traceOf(orderOf(), { purchase: "sent", moneris_txn_id: "69785-0_98" }), io);
+      return [outcome, io.sent.length];
+    };
+    const correction = { ...PAID, TransType: "11", StatusCode: "001", StatusMessage: "Found" };
+    assert.deepEqual(await again(receipt(correction)), ["voided", 2]);
+    assert.deepEqual(await again(receipt({ ...correction, TimedOut: "true" })), ["unknown", 2]);
+    assert.deepEqual(await again(LOST), ["unknown", 2]);
+    // What shows no correction says nothing of it: the refund, which is refused where there was one.
+    for (const shown of [
+      found,
+      notFound,
+      receipt({ ...correction, ReceiptId: "another" }),
+      receipt({ ...correction, ResponseCode: "481" }),
+    ])
+      assert.deepEqual(await again(shown), ["unknown", 3]);
+  });
+
   test("a correction that is called a duplicate may have been made before, and no refund follows it (R-422)", async () => {
     const io = ioWith([declined("078"), receipt({ ...PAID, TransType: "04" })]);
     const notes = { purchase: "sent", moneris_txn_id: "69785-0_98" };
@@ -331,7 +356,7 @@ describe("moneris and lost answers", () => {
   test("a refund whose answer was lost is not sent again: Moneris does not say that it would refuse the second (R-422)", async () => {
     const notes = { purchase: "sent", moneris_txn_id: "69785-0_98" };
     const closed = unasked("Cancelled: batch is closed");
-    const io = ioWith([closed, LOST]);
+    const io = ioWith([closed, notFound, LOST]);
     assert.equal((await moneris.void!(traceOf(orderOf(), notes), io)).outcome, "unknown");
     const later = ioWith([closed, receipt({ ...PAID, TransType: "04" })]);
     assert.equal((await moneris.void!(traceOf(orderOf(), { ...notes, ...io.notes }), later)).outcome, "unknown");

@@ -94,9 +94,9 @@ export function store(order: Order, settings: Settings, issuer_id: string | unde
   return request(settings, ["res_add_cc", [...fields, address(order, settings), first]]);
 }
 
-/** Takes a purchase back before its batch closes. */
-export const correct = ({ reference }: AttemptTrace, settings: Settings, txn_number: string): GatewayRequest =>
-  request(settings, ["purchasecorrection", elements({ order_id: reference, txn_number, crypt_type: 7 })]);
+/** Takes a purchase back before its batch closes, or asks what became of the same request. */
+export const correct = ({ reference }: AttemptTrace, settings: Settings, txn_number: string, isCheck = false): GatewayRequest =>
+  request(settings, ["purchasecorrection", elements({ order_id: reference, txn_number, crypt_type: 7 })], isCheck);
 
 /** Gives it back afterwards. */
 export const refund = (attempt: AttemptTrace, settings: Settings, txn_number: string): GatewayRequest =>

@@ -1,5 +1,5 @@
 import type { DeclineCode } from "#src/kernel/payment.ts";
-import type { Approved, Declined, GatewayAnswer, Outcome, Subject, Unknown, VoidResult } from "../contract.ts";
+import type { Approved, Declined, GatewayAnswer, LookUpResult, Outcome, Subject, Unknown, VoidResult } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 
 /** `ResponseCode` from 50 on in our words, compared as a number. */
@@ -119,12 +119,13 @@ export function readAnswer(answer: GatewayAnswer, meaning: Meaning): Outcome {
 export function readStatus(answer: GatewayAnswer, meaning: Meaning): Outcome | "not found" {
   const read = receiptOf(answer);
   if ("outcome" in read) return kit.unknown("the status check was not answered");
-  const code = numberAt(read.body, "StatusCode");
-  if (code === undefined) return kit.unknown("the status check says nothing");
-  // From 50 on it is not there, or it failed: then the words say that it was found, and the receipt how it ended.
-  const isFound = code < APPROVED_BELOW || /^found$/i.test(read.body.get("StatusMessage") ?? "");
-  return isFound ? meaning(read.body) : "not found";
+  if (numberAt(read.body, "StatusCode") === undefined) return kit.unknown("the status check says nothing");
+  return isFound(read.body) ? meaning(read.body) : "not found";
 }
+
+/** From 50 on it is not there, or it failed: then the words say that it was found, and the receipt how it ended. */
+const isFound = (receipt: Receipt): boolean =>
+  (numberAt(receipt, "StatusCode") ?? APPROVED_BELOW) < APPROVED_BELOW || /^found$/i.test(receipt.get("StatusMessage") ?? "");
 
 const ANOTHERS = kit.unknown("the answer is another payment's");
 
@@ -183,6 +184,19 @@ export function readReversal(answer: kit.Answered): kit.ReversalStep {
   // A duplicate may have been made before.
   if (result.outcome !== "declined" || result.code === "gateway_credentials_invalid" || kit.isDuplicate(result)) return "unclear";
   return NONE_LEFT.test(said(read.body) ?? "") ? "none left" : "settled already";
+}
+
+const CORRECTION = "11";
+
+/** What the status check of a refused correction says of the payment: taken back where it shows one that was made, else it stands. */
+export function readCorrection(answer: GatewayAnswer, { reference }: Subject): LookUpResult {
+  const read = receiptOf(answer);
+  if ("outcome" in read) return kit.unknown("the status check was not answered");
+  const { body } = read;
+  if (!isFound(body) || body.get("TransType") !== CORRECTION || body.get("ReceiptId") !== reference) return kit.approved({});
+  const result = resultOf(body);
+  if (result === "approved") return kit.takenBack();
+  return result.outcome === "declined" ? kit.approved({}) : result;
 }
 
 /** Whether a stored card was taken out; absent: the store's vault has no such data key. */

@@ -56,12 +56,8 @@ async function tokenize(order: Order, io: Io): Promise<Outcome> {
   return responses.asOutcome(await responseTo(requests.store(order, io.settings), order, io));
 }
 
-/** Sends; what an error means that is no proof is noted for reconciliation. */
 async function responseTo(request: GatewayRequest, order: Order, io: Io): Promise<responses.Response> {
-  const answer = await io.send(request);
-  const doubted = responses.ifNothingWasMade(answer);
-  if (doubted !== undefined) await io.note({ [kit.REFUSED_AS]: doubted });
-  return responses.readResponse(answer, order);
+  return responses.readResponse(await io.send(request), order);
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {

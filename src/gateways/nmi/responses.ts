@@ -1,4 +1,3 @@
-import type { DeclineCode } from "#src/kernel/payment.ts";
 import type { Approved, Declined, GatewayAnswer, LookUpResult, Subject, Unknown } from "../contract.ts";
 import * as kit from "../kit/index.ts";
 import { orderId } from "./requests.ts";
@@ -100,20 +99,13 @@ function declineOf(code: string, text: string) {
 
 /** `response=3`: refused before anything was taken, except for the codes that leave it open. */
 function readError(code: string, text: string): Response {
-  if (IN_DOUBT.includes(code)) return kit.unknown("the processor failed: it may have acted");
+  if (IN_DOUBT.includes(code)) return kit.unknown("the processor failed: it may have acted", codeOf(code));
   const known = codeOf(code);
   if (known === undefined) return kit.unknown("an error with a code that the vendor does not document");
   const ours = code === "300" ? (codeOfText(text) ?? known) : known;
   const refusal = kit.declined(ours, { message: said(text) });
   const cannot = code === "460" || (ours === "processing_error" && UNSUPPORTED.test(text));
   return cannot ? { outcome: "unsupported", refusal } : refusal;
-}
-
-/** What an error means that leaves it open whether the processor acted, once it is known that it did not. */
-export function ifNothingWasMade(answer: GatewayAnswer): DeclineCode | undefined {
-  const read = fieldsOf(answer);
-  const code = kit.isOutcome(read) || read.body.get("response") !== "3" ? undefined : read.body.get("response_code");
-  return code !== undefined && IN_DOUBT.includes(code) ? codeOf(code) : undefined;
 }
 
 /** Keys of the status webhook's processor object, by their names in a response and in a report. */

@@ -77,7 +77,9 @@ async function takeBack(
     const refund = () => requests.refund(attempt, io.settings, registered);
     if (refunded === "refused") await kit.nextKey(io, attempt.notes);
     if (refunded !== "absent" || isRefunded) return refunded === "done";
-    return kit.voidElseRefund(io, { void: first, refund, secondRefund: "harmless" }, responses.readReversal, attempt.notes);
+    // The vendor does not say that it refuses to refund what is voided.
+    const steps = { void: first, refund, secondRefund: "harmless", lookUp: async () => outcomeOf(await find(attempt, io)) } as const;
+    return kit.voidElseRefund(io, steps, responses.readReversal, attempt.notes);
   }
   return kit.isDone(io, first(), responses.readReversal);
 }

@@ -271,6 +271,22 @@ describe("opayo responses", () => {
         assert.equal((await charge(invalid(code, status))).outcome, "unknown", `${status} ${code}`);
   });
 
+  test("a fault that Opayo names is what a payment ends with that is found not to have been made, a time-out is none (R-417)", async () => {
+    for (const [refused_as, details] of [
+      ["processing_error", ["2003 : no.", "5003 : Internal Server Error.", "5994 : no.", "6000 : no.", "The server is busy."]],
+      ["gateway_unavailable", ["2002 : no.", "2008 : no.", "5996 : The bank did not answer in time.", "5997 : no."]],
+    ] as const)
+      for (const StatusDetail of details)
+        for (const verb of ["charge", "tokenize"] as const) {
+          const io = ioWith([lines({ Status: "ERROR", StatusDetail })]);
+          assert.equal((await opayo[verb](orderOf({ mode: verb }), io)).outcome, "unknown");
+          assert.deepEqual(io.notes, { refused_as }, StatusDetail);
+        }
+    const other = ioWith([lines({ Status: "PENDING" })]);
+    await opayo.charge(orderOf(), other);
+    assert.deepEqual(other.notes, {});
+  });
+
   test("an approval with a refusal's code, a time-out's, or another's transaction code is none (R-422)", async () => {
     for (const change of [
       { StatusDetail: "5996 : The bank did not answer in time." },
@@ -362,9 +378,13 @@ describe("opayo responses", () => {
     const day = ioWith([report(KNOWN), UNKNOWN_CODE, taken]);
     assert.equal((await opayo.void!(traceOf(orderOf()), day)).outcome, "voided");
     assert.match(day.sent[2]?.body ?? "", /TxType=VOID&Vendor=acmevendor&.*&SecurityKey=7OYK4OHM7Y&TxAuthNo=8769237$/);
-    const late = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), taken]);
+    const late = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), report(KNOWN), taken]);
     assert.equal((await opayo.void!(traceOf(orderOf()), late)).outcome, "voided");
-    assert.match(late.sent[3]?.body ?? "", /TxType=REFUND&.*&RelatedSecurityKey=7OYK4OHM7Y&RelatedTxAuthNo=8769237$/);
+    // A void that arrived twice, and was refused for the first one: what is voided is not refunded.
+    const voided = report({ ...KNOWN, txstateid: "18", status: "Transaction VOIDed by the Vendor." });
+    const twice = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4037"), voided]);
+    assert.deepEqual([(await opayo.void!(traceOf(orderOf()), twice)).outcome, twice.sent.length], ["voided", 4]);
+    assert.match(late.sent[4]?.body ?? "", /TxType=REFUND&.*&RelatedSecurityKey=7OYK4OHM7Y&RelatedTxAuthNo=8769237$/);
     for (const unclear of [LOST, invalid("5003", "ERROR"), invalid("2002"), answered(502, "<html>")]) {
       const doubtful = ioWith([report(KNOWN), UNKNOWN_CODE, unclear, taken]);
       assert.equal((await opayo.void!(traceOf(orderOf()), doubtful)).outcome, "unknown");
@@ -411,9 +431,9 @@ describe("opayo responses", () => {
     const first = ioWith([report(KNOWN), declined]);
     assert.equal((await opayo.void!(traceOf(orderOf()), first)).outcome, "unknown");
     const made = lines({ Status: "OK", StatusDetail: "0000 : The Authorisation was Successful." });
-    const next = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), made]);
+    const next = ioWith([report(KNOWN), UNKNOWN_CODE, invalid("4045"), report(KNOWN), made]);
     assert.equal((await opayo.void!(traceOf(orderOf(), first.notes), next)).outcome, "voided");
-    const codes = [1, 3].map((index) => /refund-[a-z]{24}/.exec(decodeURIComponent(next.sent[index]?.body ?? ""))?.[0]);
+    const codes = [1, 4].map((index) => /refund-[a-z]{24}/.exec(decodeURIComponent(next.sent[index]?.body ?? ""))?.[0]);
     assert.equal(codes[0], codes[1]);
     assert.notEqual(codes[0], REFUND_CODE);
   });

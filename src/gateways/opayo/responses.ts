@@ -33,8 +33,8 @@ const ofDetail = kit.codeTable({
 const USED_BEFORE = /\bVendorTxCode\b.*\bused before\b/;
 /** Codes of rules that the account set up about checks: what did not match says why. */
 const RULES = new Set(["2001", "5995"]);
-/** Time-outs and faults behind the vendor, whatever `Status` they come with: the bank may have said yes. */
-const NOT_KNOWN = new Set(["2002", "2003", "2008", "5003", "5994", "5996", "5997", "6000"]);
+/** Time-outs and faults behind the vendor, whatever `Status` they come with: the bank may have said yes. What they are where it did not. */
+const notKnown = kit.codeTable({ gateway_unavailable: "2002 2008 5996 5997", processing_error: "2003 5003 5994 6000" });
 /** No merchant number for telephone orders. */
 const MOTO_REFUSED = "3099";
 
@@ -50,7 +50,8 @@ export function readRegistration(answer: GatewayAnswer, { mode, reference }: Sub
   const { body } = read;
   const [status, code] = [body.get("Status") ?? "", body.get("DeclineCode")];
   if ((body.get("VendorTxCode") ?? reference) !== reference) return kit.unknown("the answer is about another transaction");
-  if (NOT_KNOWN.has(detailCode(body) ?? "")) return kit.unknown("a time-out or fault behind the vendor: the transaction is looked up");
+  const open = notKnown(detailCode(body)) ?? (status === "ERROR" ? "processing_error" : undefined);
+  if (open !== undefined) return kit.unknown("a time-out or fault behind the vendor: the transaction is looked up", open);
   if (status === "OK" && mode === "charge")
     return ofBank(code) === undefined ? accepted(body) : kit.unknown("an approval with the bank's refusal");
   if ((status === "REGISTERED" || status === "AUTHENTICATED") && mode === "tokenize") return accepted(body);
@@ -60,7 +61,7 @@ export function readRegistration(answer: GatewayAnswer, { mode, reference }: Sub
   if (status === "REJECTED")
     return kit.declined(ofDetail(detailCode(body)) ?? byChecks(body), { ...refusal(body), processor: idsOf(body) });
   if (status === "MALFORMED" || status === "INVALID") return refused(body);
-  // OK REPEATED is an earlier registration's answer; ERROR, PENDING and whatever else may have acted.
+  // OK REPEATED is an earlier registration's answer; PENDING and whatever else may have acted.
   return kit.unknown("a status that decides nothing: the transaction is looked up");
 }
 
@@ -176,5 +177,5 @@ const ofReversal = kit.meanings<kit.ReversalStep>({ done: "OK", "settled already
 /** A void is refused once the payment is settled. A lost or undecided answer to one allows no refund: both might be taken. */
 export function readReversal(answer: kit.Answered): kit.ReversalStep {
   const body = kit.lookUpBody(answer, kit.readLines);
-  return NOT_KNOWN.has((body && detailCode(body)) ?? "") ? "unclear" : (ofReversal(body?.get("Status")) ?? "unclear");
+  return body && notKnown(detailCode(body)) !== undefined ? "unclear" : (ofReversal(body?.get("Status")) ?? "unclear");
 }

@@ -189,6 +189,15 @@ describe("paysafe responses", () => {
         assert.equal(codeOf(await charge(error(Number(status), code))), ours, one);
       }
     }
+    // What that was once no look-up shows a payment.
+    for (const [code, refusedAs] of [
+      ["3041", "processing_error"],
+      ["1007", "gateway_unavailable"],
+    ] as const) {
+      const io = ioWith([error(402, code)]);
+      await paysafe.charge(orderOf(), io);
+      assert.equal(io.notes["refused_as"], refusedAs);
+    }
     for (const [field, ours] of [
       ["card.cardNum", "incorrect_number"],
       ["card.cvv", "incorrect_cvc"],

@@ -65,7 +65,7 @@ export function readPayment(answer: GatewayAnswer, subject: Subject, currency: s
   if (kit.isOutcome(read)) return read;
   const { status, body } = read;
   const code = codeIn(body);
-  if (LEFT_OPEN.test(code ?? "")) return kit.unknown("a fault on the way to the issuer that is to be looked up");
+  if (LEFT_OPEN.test(code ?? "")) return kit.unknown("a fault on the way to the issuer that is to be looked up", codeOf(code));
   if (kit.saysOther(body, subject.reference, "merchantRefNum")) return ANOTHERS;
   // The issuer's no has a code, and so has a used reference.
   const isCoded = status === 409 ? codeOf(code) === "duplicate_transaction" : status !== 402 || code !== undefined;

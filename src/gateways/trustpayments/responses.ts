@@ -17,6 +17,8 @@ const codeOf = kit.codeTable({
   gateway_misconfigured: "10* 20* 30* 31* 40000 60012 60018 60019 60025 60027 60028 60029 60035 60040",
   processing_error: "88000 79001 90007 60030",
 });
+/** Faults of the vendor or the bank that leave open what became of the request: what they mean where nothing was made. */
+const ofFault = kit.codeTable({ processing_error: "70001 60010 60034 60039 62000 79000 99999", gateway_misconfigured: "60038" });
 const DECLINED = "70000";
 /** `acquirerresponsecode` of a decline. */
 const ofAcquirer = kit.codeTable({
@@ -136,7 +138,7 @@ function refused(said: kit.JsonObject, code: string, { mode }: Subject): State {
 function refusal(said: kit.JsonObject, code: string): Declined | Unknown {
   const field = kit.textAt(said, "errordata") ?? kit.textAt(said, "errordata", 0);
   const known = code === DECLINED ? declineOf(said) : ((code === INVALID_FIELD ? ofField(field) : undefined) ?? codeOf(code));
-  if (known === undefined) return kit.unknown("an error that leaves the outcome open");
+  if (known === undefined) return kit.unknown("an error that leaves the outcome open", ofFault(code));
   return kit.declined(known, {
     message: kit.textAt(said, "errormessage"),
     processor: { trustpayments_transaction_reference: kit.idAt(said, REFERENCE, "transactionreference") },

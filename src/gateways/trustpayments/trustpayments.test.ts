@@ -193,6 +193,19 @@ describe("trustpayments responses", () => {
     });
   }
 
+  test("a fault is one of the processing once no query shows the payment, where the bank was not there it was away (R-417)", async () => {
+    for (const [codes, refusedAs] of [
+      ["70001 60010 60034 79000 60039 62000 99999", "processing_error"],
+      ["60038", "gateway_misconfigured"],
+      ["50000 51000 60020", undefined],
+    ] as const)
+      for (const code of codes.split(" ")) {
+        const io = ioWith([said(error(code))]);
+        await trustpayments.charge(orderOf(), io);
+        assert.equal(io.notes["refused_as"], refusedAs, code);
+      }
+  });
+
   test("a decline keeps its reference; Mastercard's 65 asks for authentication, a wrong security code is the better reason", async () => {
     const declined = (more: object) => charge(said({ ...DECLINED, ...more }));
     const outcome = await declined({});

@@ -46,9 +46,7 @@ export const gateway = kit.defineGateway({
 });
 
 async function charge(order: Order, io: Io): Promise<Outcome> {
-  const answer = await io.send(requests.sale(order, io));
-  if (responses.isUnlistedError(answer)) await io.note({ [kit.REFUSED_AS]: "processing_error" });
-  const state = responses.readPayment(answer, order);
+  const state = responses.readPayment(await io.send(requests.sale(order, io)), order);
   if (state.outcome !== "partial") return state;
   await io.note({ refnum: state.refnum });
   const refusal = kit.declined("card_declined", { reason: "only a part was approved; it was voided" });

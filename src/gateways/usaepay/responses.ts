@@ -61,8 +61,10 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): State {
   const [result, refnum] = [kit.textAt(body, "result_code"), kit.idAt(body, REFNUM, "refnum")];
   if (body["invoice"] !== "" && kit.saysOther(body, invoiceOf(subject), "invoice") && !isFolded(body))
     return kit.unknown("the answer to another request");
-  if (result === undefined || REFUSED.has(result))
-    return isOpen(body) || isUnlisted(body) ? kit.unknown("a fault behind the gateway") : refusal(status, body);
+  if (result === undefined || REFUSED.has(result)) {
+    if (isUnlisted(body)) return kit.unknown("an error that USAePay does not list", "processing_error");
+    return isOpen(body) ? kit.unknown("a fault behind the gateway") : refusal(status, body);
+  }
   if (status !== 200 || (result !== "A" && result !== "P")) return kit.unknown("a result that USAePay does not document");
   if (refnum === undefined) return kit.unknown("approved without a reference number");
   if (result === "P") return { outcome: "partial", refnum };
@@ -98,12 +100,6 @@ const isOpen = (body: kit.JsonObject): boolean => {
 
 /** An error that the vendor does not list: its own list of payments tells whether it was the end. */
 const isUnlisted = (body: kit.JsonObject): boolean => kit.textAt(body, "result_code") === "E" && codeOf(errorOf(body)) === undefined;
-
-/** The answer to a sale is such an error: what it is where no payment was made is a fault of the processing. */
-export const isUnlistedError = (answer: GatewayAnswer): boolean => {
-  const body = kit.lookUpBody(answer, kit.readJson);
-  return body !== null && isUnlisted(body);
-};
 
 /** Who may not ask is told by the status alone; a body without any of the vendor's words is none of its refusals. */
 function refusal(status: number, body: kit.JsonObject): Declined | Unknown {

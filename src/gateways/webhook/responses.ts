@@ -43,9 +43,10 @@ function refused(body: kit.JsonObject): Declined {
     .replace(/[0-9]{12,}/g, "")
     .slice(0, 64);
   const ours = isDeclineCode(given) ? given : "card_declined";
+  const own = kit.words(kit.textAt(body, "error_message"), LONGEST_MESSAGE);
   return {
     ...kit.declined(ours),
     ...(given !== "" && given !== ours && { publicCode: given }),
-    message: kit.words(kit.textAt(body, "error_message"), LONGEST_MESSAGE),
+    ...(own !== null && { publicMessage: own }),
   };
 }

@@ -188,12 +188,12 @@ describe("card forwarding, the answer", () => {
     const own = await refused({ error_code: "E-17.b", error_message: "No.\nCard 4242-4242-4242-4242 is blocked" });
     assert.equal(own.code, "card_declined");
     assert.equal(own.publicCode, "E-17.b");
-    assert.equal(own.message, "No. Card  is blocked");
+    assert.deepEqual([own.publicMessage, own.message], ["No. Card  is blocked", null]);
     assert.equal((await refused({ error_code: `<b>${"x".repeat(90)}` })).publicCode, `b${"x".repeat(63)}`);
     assert.equal((await refused({ error_code: "c4242424242424242", error_message: 5 })).publicCode, "c");
     for (const spelt of ["5555-5555-5555-4444", "5555.5555.5555.4444", "5555 5555 5555 4444"])
       assert.equal((await refused({ error_code: `c-${spelt}` })).publicCode, "c-", "another card's number, not the session's");
-    assert.equal((await refused({ error_message: "😀".repeat(600) })).message, "😀".repeat(500));
+    assert.equal((await refused({ error_message: "😀".repeat(600) })).publicMessage, "😀".repeat(500));
   });
 
   test("any bytes and any JSON without success true are never approved (R-422)", async () => {

@@ -35,6 +35,7 @@ const NEEDS_AUTHENTICATION = new Set(["3dsDeviceDataRequired", "3dsChallenged", 
 const ID = /^[\x21-\x7e]{1,128}$/;
 /** Longest text that is kept; the token's own id, charged with its namespace, stands in for a longer link. */
 const LONGEST_HREF = 255;
+const TOKEN_ID = /^[0-9A-Z]{15,21}$/;
 
 /** The vendor's id of a payment, else what its own link ends in, else our reference. */
 function paymentId(body: kit.JsonObject, { reference }: Subject): string {
@@ -77,8 +78,10 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
   if (outcome !== "refused") return kit.unknown("an outcome that Worldpay does not document");
   const processor = { worldpay_payment_id: kit.idAt(body, ID, "paymentId") };
   const said = refusal(kit.scalarAt(body, "refusalCode"), kit.textAt(body, "refusalDescription"), processor);
-  // A token can have been made of the refused card.
-  return kit.isObject(body["token"]) ? { ...said, mayBeStored: true } : said;
+  if (!kit.isObject(body["token"])) return said;
+  // A token can have been made of the refused card: the vendor's own page finds it by its id.
+  const storedAs = kit.idAt(body, TOKEN_ID, "token", "tokenId");
+  return { ...said, mayBeStored: true, ...(storedAs !== undefined && { storedAs }) };
 }
 
 /** The path of the link that settles a payment; undefined when there is none, or the project would have one with such a code cancelled. */
@@ -117,7 +120,7 @@ const paid = (body: kit.JsonObject, subject: Subject, capture: Approved["capture
 function stored(body: kit.JsonObject, subject: Subject): Outcome {
   const href = kit.textAt(body, "token", "href");
   const isLink = href !== undefined && /^https?:\/\/[\x21-\x7e]+$/.test(href) && href.length <= LONGEST_HREF;
-  const token = isLink ? href : kit.idAt(body, /^[0-9A-Z]{15,21}$/, "token", "tokenId");
+  const token = isLink ? href : kit.idAt(body, TOKEN_ID, "token", "tokenId");
   if (token === undefined) return kit.unknown("verified, but without a token");
   return kit.approved({ worldpay_payment_id: paymentId(body, subject), worldpay_token_id: token }, { webhook: checks(body) });
 }

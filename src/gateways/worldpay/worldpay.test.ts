@@ -187,11 +187,16 @@ describe("worldpay responses", () => {
     assert.equal(codeOf(await worldpay.tokenize(storing, ioWith([refused("41")]))), "lost_or_stolen");
   });
 
-  test("a refused card whose answer has a token is for the operator: no interface takes it out (I4)", async () => {
+  test("a refused card whose answer has a token is for the operator, by the token's id: no interface takes it out (I4)", async () => {
     const { token } = STORED as { token?: object };
     const body = { outcome: "refused", paymentId: "payQ1", transactionReference: REFERENCE, refusalCode: "41", token };
     const outcome = await worldpay.tokenize(storing, ioWith([answered(201, body)]));
-    assert.partialDeepStrictEqual(outcome, { outcome: "declined", code: "lost_or_stolen", mayBeStored: true });
+    assert.partialDeepStrictEqual(outcome, {
+      outcome: "declined",
+      code: "lost_or_stolen",
+      mayBeStored: true,
+      storedAs: "9997095516055002467",
+    });
     assert.equal("mayBeStored" in (await worldpay.tokenize(storing, ioWith([refused("41")]))), false);
   });
 

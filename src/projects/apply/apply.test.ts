@@ -96,7 +96,7 @@ describe("the apply file", () => {
         "api key acme/ci: created",
         "api key acme/generated: created",
         "project acme/shop: created",
-        "phone numbers of acme/shop: changed",
+        "phone numbers of acme/shop: created",
         "status webhook of acme/shop: created",
         "gateway stripe (test) of acme/shop: created",
         "gateway stripe (live) of acme/shop: created",
@@ -277,15 +277,15 @@ describe("the apply file", () => {
       const rows = await database.db.selectFrom("phone_numbers").select("number").where("project_id", "=", id).execute();
       return rows.map(({ number }) => `"${number}"`);
     };
-    for (const [first, second] of [
-      [b, a],
-      [`${a}, ${b}`, ""],
-      ["", `${a}, ${b}`],
+    for (const [first, second, ...done] of [
+      [b, a, "changed", "changed"],
+      [`${a}, ${b}`, "", "changed", "removed"],
+      ["", `${a}, ${b}`, "removed", "created"],
     ] as const) {
       const { changes } = await apply(two(first, second));
       assert.deepEqual(
-        changes.map(({ object }) => object),
-        ["phone numbers of acme/one", "phone numbers of acme/two"],
+        changes.map(({ object, action }) => `${object}: ${action}`),
+        [`phone numbers of acme/one: ${done[0]}`, `phone numbers of acme/two: ${done[1]}`],
       );
       assert.deepEqual([(await numbersOf("one")).toSorted().join(", "), (await numbersOf("two")).toSorted().join(", ")], [first, second]);
     }

@@ -167,7 +167,8 @@ async function saveNumbers(change: Change, project: ProjectKey, numbers: readonl
   if (surplus.length > 0) await tx.deleteFrom("phone_numbers").where("number", "in", surplus).execute();
   if (missing.length > 0) change.later.push(() => takeNumbers(tx, project, wanted, missing));
   if (surplus.length + missing.length === 0) return;
-  await note(change, project.organizationId, { object: `phone numbers of ${project.label}`, action: "changed" });
+  const action = own.length === 0 ? "created" : wanted.length === 0 ? "removed" : "changed";
+  await note(change, project.organizationId, { object: `phone numbers of ${project.label}`, action });
 }
 
 /** When every project of the run has given up what it does not want any more. */

@@ -115,8 +115,14 @@ export class HeaderFields {
   }
 
   clone(): HeaderFields {
+    return this.without([]);
+  }
+
+  /** A copy without the fields of these names. */
+  without(names: readonly string[]): HeaderFields {
+    const keys = names.map(fieldKey);
     const copy = new HeaderFields();
-    for (const field of this.#fields) copy.#fields.push(field);
+    for (const field of this.#fields) if (!keys.includes(field.key)) copy.#fields.push(field);
     return copy;
   }
 }

@@ -54,7 +54,9 @@ test("a Request-URI is the URI without its headers and method parameter (section
   assert.equal(sip("sip:a@b;method=REGISTER;lr?X-A=1").requestUri, "sip:a@b;lr");
 });
 
-test("a tel URI names its number", () => {
+test("a tel URI names its number, and has parameters (RFC 3966)", () => {
+  assert.equal(parseUri("tel:+15551230000;ext=12;isub=a%20b").params.get("EXT"), "12");
+  assert.equal(parseUri("urn:a;b=c").params.get("b"), null);
   assert.equal(parseUri("tel:+15551230000;phone-context=x").user, "+15551230000");
   assert.equal(parseUri("tel:555-0100;phone-context=+1-415").user, "+1-415555-0100", "a local number has its context before it");
   assert.equal(parseUri("tel:7042;phone-context=pbx.example").user, "", "a domain's own number is nobody else's");

@@ -71,18 +71,20 @@ export class SipUri implements Uri {
   }
 }
 
-/** A URI of any other scheme, unread but for the number of `tel:` (RFC 3966). */
+/** A URI of any other scheme, unread but for the number and the parameters of `tel:` (RFC 3966). */
 class OtherUri implements Uri {
   readonly scheme: string;
   readonly user: string | null;
-  readonly params: Lookup = new Decoded([]);
+  readonly params: Lookup;
   readonly headers: Lookup = new Decoded([]);
   readonly #text: string;
 
   constructor(text: string, scheme: string) {
     this.#text = text;
     this.scheme = scheme;
-    this.user = scheme === "tel" ? unescape(telNumber(text.slice("tel:".length))) : null;
+    const isNumber = scheme === "tel";
+    this.user = isNumber ? unescape(telNumber(text.slice("tel:".length))) : null;
+    this.params = new Decoded(isNumber ? text.split(";").slice(1).map((param) => split(param, "=")) : []); // prettier-ignore
   }
 
   toString(): string {

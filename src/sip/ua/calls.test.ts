@@ -4,7 +4,7 @@ import { after, test } from "node:test";
 import { ManualClock } from "#src/kernel/testing.ts";
 import { OperatorError } from "#src/kernel/errors.ts";
 import { Secret } from "#src/kernel/secret.ts";
-import { respond } from "../grammar/message.ts";
+import { respond, type SipRequest } from "../grammar/message.ts";
 import type { Resolver, ServerRecord } from "../transport/locate.ts";
 import { SipSyntaxError } from "../grammar/syntax-error.ts";
 import type { EndReason } from "./call-dialog.ts";
@@ -330,6 +330,43 @@ test("a callback that demands a longer session interval than a proxy asked for g
   callee.send(respond(second, 422, "t2", { headers }).toBytes());
   await assert.rejects(outgoing.answered, failed(422));
   await callee.close();
+});
+
+test("credentials that a trunk has seen are not shown again when it demands something else too: it asks anew (RFC 7616 section 3.4)", async () => {
+  const caller = await agent();
+  const trunk = await rawUdp(caller.port);
+  caller.agent.invite({
+    target: `sip:a@127.0.0.1:${trunk.port}`,
+    from: "sip:a@b",
+    offer: OFFER,
+    ringTimeoutMs: 9_000,
+    credentials: { username: "shop", password: new Secret("geheim"), md5: false },
+  });
+  const asked: [number, string | null, string | null][] = [];
+  const next = async () => {
+    let request = await trunk.requests.next();
+    while (request.method !== "INVITE") request = await trunk.requests.next();
+    const credentials = request.header("Proxy-Authorization");
+    asked.push([request.cseq.number, request.header("Session-Expires"), /nonce="(\w+)".*nc=(\w+)/.exec(credentials ?? "")?.slice(1).join(" ") ?? null]); // prettier-ignore
+    return request;
+  };
+  const challenge = (request: SipRequest, tag: string) =>
+    trunk.send(
+      respond(request, 407, tag, {
+        headers: [["Proxy-Authenticate", 'Digest realm="t", nonce="n1", qop="auth", algorithm=SHA-256']],
+      }).toBytes(),
+    );
+  challenge(await next(), "t1");
+  trunk.send(respond(await next(), 422, "t2", { headers: [["Min-SE", "1800"]] }).toBytes());
+  challenge(await next(), "t3");
+  await next();
+  assert.deepEqual(asked, [
+    [1, null, null],
+    [2, null, "n1 00000001"],
+    [3, "1800", null],
+    [4, "1800", "n1 00000002"],
+  ]);
+  await trunk.close();
 });
 
 test("a silent server of several is given up for the next one after 5 s, and what it says later rings nobody (RFC 3263 section 4.3)", async () => {

@@ -1,6 +1,5 @@
 import type { ResponseParts, SipRequest } from "../grammar/message.ts";
 import { KNOWN_METHODS } from "../grammar/parse.ts";
-import { SipUri } from "../grammar/uri.ts";
 import type { Protocol } from "../transport/transport.ts";
 import { DTMF_TYPES } from "./dtmf-relay.ts";
 
@@ -41,11 +40,12 @@ const method: Check = ({ method }) => {
 };
 
 /**
- * Section 8.2.2.1. Only the Request-URI counts: To and From may be of any scheme. sips promises TLS on every hop (section 26.2.2), and
- * there is no sips without it: what comes so has been sent or forwarded against that promise, and is not served as if it had been kept.
+ * Section 8.2.2.1. Only the Request-URI counts: To and From may be of any scheme. tel: is a number that some trunk has not put a host to (RFC 3966).
+ * sips promises TLS on every hop (section 26.2.2), and there is no sips without it: what comes so has been sent or forwarded against that
+ * promise, and is not served as if it had been kept.
  */
-const scheme: Check = ({ uri }, protocol) =>
-  uri instanceof SipUri && (uri.scheme === "sip" || protocol === "tls") ? null : { status: 416 };
+const scheme: Check = ({ uri: { scheme } }, protocol) =>
+  scheme === "sip" || scheme === "tel" || (scheme === "sips" && protocol === "tls") ? null : { status: 416 };
 
 /** Section 8.2.2.3. */
 const require: Check = (request) => {

@@ -27,6 +27,9 @@ const HEADERS: ReadonlyMap<number, readonly [challenge: string, credentials: str
   [407, ["Proxy-Authenticate", "Proxy-Authorization"]],
 ]);
 
+/** The headers that they stand in. */
+export const CREDENTIALS: readonly string[] = Array.from(HEADERS.values(), ([, name]) => name);
+
 /**
  * The credentials of one call (RFC 3261 section 22). They are given to the addresses of the trunk's own name, for the first realm
  * that asked: a Contact, a Record-Route or another realm is the peer's choice, and whoever has a digest for a nonce of its own
@@ -96,7 +99,7 @@ export class DigestClient {
 
   /** Adds the credentials of `invite` to the ACK of its 2xx (section 13.2.2.4). */
   repeat(ack: SipRequest, invite: SipRequest): void {
-    for (const [, name] of HEADERS.values()) ack.fields.copy(name, invite.fields);
+    for (const name of CREDENTIALS) ack.fields.copy(name, invite.fields);
   }
 }
 

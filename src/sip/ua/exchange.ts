@@ -10,7 +10,8 @@ import { LONGEST_RINGING, TRANSACTION_LIFE } from "../transaction/timers.ts";
 import { type Hop, locate, type Target } from "../transport/locate.ts";
 import type { Flow, Protocol } from "../transport/transport.ts";
 import { type Agent, contact, randomToken } from "./agent.ts";
-import type { DigestClient } from "./digest.ts";
+import { CREDENTIALS, type DigestClient } from "./digest.ts";
+import { withReliableResponses } from "./reliable-provisional.ts";
 import { withLongerInterval } from "./session-timer.ts";
 
 /** A request to be sent, still without Via and Contact: those depend on the way it takes. */
@@ -50,7 +51,8 @@ interface Watcher {
 
 /**
  * Sends a request and waits for its end: finds the server, tries the next one when a server is silent, gone or responds with 503
- * (RFC 3263 section 4.3), answers one challenge of each kind, and asks for a longer session interval where that is demanded. Never rejects.
+ * (RFC 3263 section 4.3), answers one challenge of each kind, and asks for a longer session interval, or takes reliable provisional responses,
+ * where that is demanded. Never rejects.
  */
 export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}): Promise<Outcome> {
   const hops = await hopsOf(agent, draft);
@@ -61,6 +63,12 @@ export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}
     if (watcher.givenUp?.() || (outcome.response !== null && outcome.status !== 503)) break;
   }
   return outcome;
+}
+
+/** The request again, as the peer's refusal demands it. Its credentials are used up (RFC 7616 section 3.4): who wants new ones asks for them. */
+function asDemanded(request: SipRequest, response: SipResponse): SipRequest | null {
+  const again = withLongerInterval(request, response) ?? withReliableResponses(request, response);
+  return again && new SipRequest(again.method, again.requestUri, again.fields.without(CREDENTIALS), again.body);
 }
 
 /** What one server was sent last: the transaction is the same by whatever connection. */
@@ -94,7 +102,7 @@ async function tryFlow(agent: Agent, draft: Draft, sending: Sending, flow: Flow,
       const outcome = await send(agent, complete(agent, draft, request, branch, flow), flow, watcher, hasNext);
       isLost = request.method === "INVITE" && outcome.response === null;
       const { response } = outcome;
-      const again = response && (draft.digest?.authorize(request, response, flow.address) ?? withLongerInterval(request, response));
+      const again = response && (draft.digest?.authorize(request, response, flow.address) ?? asDemanded(request, response));
       if (!again) return outcome;
       Object.assign(sending, { request: again, branch: newBranch(agent) });
     }

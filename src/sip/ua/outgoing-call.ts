@@ -39,6 +39,8 @@ export interface InviteOptions {
 export interface Answered {
   dialog: CallDialog;
   sdp: string;
+  /** It is an offer, and `onReoffer` has answered it. */
+  isOffer: boolean;
 }
 
 /** Branches of a fork that may ring at a time, and that may answer: beyond, whoever is called would have us send to anybody. */
@@ -54,6 +56,8 @@ export class OutgoingCall {
   onRinging: ((status: number) => void) | null = null;
   /** A branch of the peer's has described its side before the answer (RFC 3960): once a branch, the latest is the last to have rung. */
   onEarlyAnswer: ((sdp: string) => void) | null = null;
+  /** A new offer of the callee's before his answer to the call, once that to ours is settled (RFC 3311): our answer, or null, which refuses it with 488. */
+  onReoffer: ((offer: string) => string | null) | null = null;
   readonly #agent: Agent;
   readonly #digest: DigestClient | null;
   readonly #contactUser: string | null;
@@ -70,6 +74,8 @@ export class OutgoingCall {
   readonly #cancelled = new Set<ClientTransaction>();
   /** By the same tag: some name their session description while it rings and not again. */
   readonly #earlySdp = new Map<string, string>();
+  /** By the same tag: the latest of `onReoffer`. */
+  readonly #reoffers = new Map<string, { offer: string; answer: string }>();
 
   /** Throws SipSyntaxError for a malformed target or from, TypeError for a header that would break the message (S-87). */
   constructor(agent: Agent, options: InviteOptions) {
@@ -114,10 +120,19 @@ export class OutgoingCall {
     if (this.#givenUp || this.#settled) return this.#sendCancel(transaction);
     const { toTag } = response;
     if (response.status > 100 && toTag !== null && !this.#early.has(toTag) && this.#early.size < MAX_BRANCHES) {
-      this.#early.set(toTag, new EarlyDialog(this.#agent, transaction, response, this.#contactUser));
+      const onOffer = (offer: string) => this.#receiveReoffer(toTag, offer);
+      const parts = { contactUser: this.#contactUser, digest: this.#digest, onOffer };
+      this.#early.set(toTag, new EarlyDialog(this.#agent, transaction, response, parts));
     }
+    if (this.#early.get(toTag ?? "")?.acknowledge(response) === false) return;
     if (response.sdp !== null) this.#noteEarlySdp(toTag ?? "", response.sdp);
     if (response.status > 100) this.onRinging?.(response.status);
+  }
+
+  #receiveReoffer(tag: string, offer: string): string | null {
+    const answer = this.onReoffer?.(offer) ?? null;
+    if (answer !== null) this.#reoffers.set(tag, { offer, answer });
+    return answer;
   }
 
   /** The first one of a branch is its answer, whatever others follow (RFC 3261 section 13.2.1). */
@@ -138,14 +153,16 @@ export class OutgoingCall {
     const isReachable = targetInDialog(this.#agent, named.nextHop, flow) !== null;
     // The callee is told that there is no call where our INVITE went.
     const reached = isReachable ? named : Dialog.uac(invite, response, place, []);
+    reached.sent(this.#early.get(tag)?.cseq ?? 0);
     const parts = { dialog: reached, flow, contactUser: this.#contactUser, digest: this.#digest };
     const dialog = new CallDialog(this.#agent, { ...parts, peer: response, callIdIs: "ours" });
-    dialog.localSdp = invite.sdp;
+    const reoffer = this.#reoffers.get(tag);
+    dialog.localSdp = reoffer?.answer ?? invite.sdp;
     dialog.keepTime(agreedTerms(response));
     const acknowledged = dialog.acknowledge(invite);
     this.#acknowledgements.set(tag, acknowledged);
     const isLate = transaction !== this.#transaction;
-    const sdp = response.sdp ?? this.#earlySdpOf(tag);
+    const sdp = reoffer?.offer ?? response.sdp ?? this.#earlySdpOf(tag);
     if (this.#settled || isLate || sdp === null || !isReachable) {
       // Nobody waits for this one: given up meanwhile, a second branch of a fork, a server that was silent for too long, or nothing to talk by.
       void acknowledged.then(() => dialog.bye());
@@ -155,7 +172,7 @@ export class OutgoingCall {
     }
     this.#settled = true;
     dialog.remoteSdp = sdp;
-    void acknowledged.then(() => this.#settle.resolve({ dialog, sdp }));
+    void acknowledged.then(() => this.#settle.resolve({ dialog, sdp, isOffer: reoffer !== undefined }));
   }
 
   #earlySdpOf(tag: string): string | null {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { ManualClock } from "#src/kernel/testing.ts";
-import type { SipResponse } from "../grammar/message.ts";
+import { respond, type SipRequest, type SipResponse } from "../grammar/message.ts";
 import { CallOver } from "./errors.ts";
-import { agentAndPeer, ANSWER, type Changes, OFFER, requestText } from "./testing.ts";
+import { agentAndPeer, ANSWER, type Changes, OFFER, rawUdp, requestText } from "./testing.ts";
 
 const closers: (() => Promise<void>)[] = [];
 after(async () => {
@@ -125,4 +126,115 @@ test("who supports 100rel without requiring it is answered at once (R-226)", asy
   assert.deepEqual([answered.status, answered.header("RSeq")], [200, null]);
   acknowledge(answered);
   await answering;
+});
+
+/** A call of ours to a raw callee: its INVITE, and how the callee responds to that. */
+async function inviting() {
+  const { agent, port, peer } = await agentAndPeer(closers);
+  const media = await rawUdp(port);
+  closers.push(() => media.close());
+  const outgoing = agent.invite({
+    target: `sip:a@127.0.0.1:${peer.port}`,
+    from: "sip:shop@example.com",
+    offer: OFFER,
+    ringTimeoutMs: 9_000,
+  });
+  const invite = await peer.requests.next();
+  /** `at`: the peer whose Contact it names. */
+  const say = (request: SipRequest, status: number, headers: readonly (readonly [string, string])[] = [], sdp?: string, at = peer) =>
+    peer.send(
+      respond(request, status, "callee", {
+        headers: [["Contact", `<sip:a@127.0.0.1:${at.port}>`], ...headers],
+        ...(sdp === undefined ? {} : { sdp }),
+      }).toBytes(),
+    );
+  const reliable = (rseq: number) => [["Require", "100rel"], ["RSeq", String(rseq)]] as const; // prettier-ignore
+  return { peer, media, outgoing, invite, say, reliable };
+}
+
+test("a callee that demands reliable provisional responses with 421 is called again by who supports them, once (RFC 3262 section 3)", async () => {
+  const { peer, outgoing, invite, say } = await inviting();
+  assert.deepEqual(invite.headers("Supported"), ["timer"]);
+  say(invite, 421, [["Require", "100rel"]]);
+  const second = [await peer.requests.next(), await peer.requests.next()].find(({ method }) => method === "INVITE")!;
+  assert.deepEqual([second.cseq.number, second.callId, second.headers("Supported"), second.sdp], [2, invite.callId, ["timer", "100rel"], OFFER]); // prettier-ignore
+  say(second, 421, [["Require", "100rel"]]);
+  await assert.rejects(outgoing.answered, { status: 421 });
+});
+
+test("what else a callee demands with 421 cannot be done, and it is not called again", async () => {
+  const { peer, outgoing, invite, say } = await inviting();
+  say(invite, 421, [["Require", "100rel, precondition"]]);
+  await assert.rejects(outgoing.answered, { status: 421 });
+  assert.equal((await peer.requests.next()).method, "ACK");
+  assert.equal(peer.requests.waiting.length, 0);
+});
+
+test("a provisional response that is sent reliably is acknowledged where its Contact is, copies of it not, and what follows goes on from its number (RFC 3262 section 4)", async () => {
+  const { peer, media, outgoing, invite, say, reliable } = await inviting();
+  const described: string[] = [];
+  outgoing.onEarlyAnswer = (sdp) => void described.push(sdp);
+  say(invite, 183, reliable(7), ANSWER, media);
+  const prack = await media.requests.next();
+  assert.deepEqual([prack.method, prack.header("RAck"), prack.cseq.number, prack.toTag], ["PRACK", "7 1 INVITE", 2, "callee"]);
+  media.send(respond(prack, 200, null).toBytes());
+  say(invite, 183, reliable(7), ANSWER, media);
+  // One is missing before it: it waits until that has come (section 4).
+  say(invite, 180, reliable(9), undefined, media);
+  say(invite, 180, reliable(8), undefined, media);
+  const next = await media.requests.next();
+  assert.deepEqual([next.header("RAck"), next.cseq.number], ["8 1 INVITE", 3]);
+  media.send(respond(next, 200, null).toBytes());
+  say(invite, 200, [], undefined, media);
+  const { dialog, sdp } = await outgoing.answered;
+  assert.deepEqual([sdp, described], [ANSWER, [ANSWER]]);
+  const ack = await media.requests.next();
+  assert.deepEqual([ack.method, ack.cseq.number], ["ACK", 1]);
+  const left = dialog.bye();
+  const bye = await media.requests.next();
+  assert.deepEqual([bye.method, bye.cseq.number], ["BYE", 4]);
+  media.send(respond(bye, 200, null).toBytes());
+  await left;
+  assert.deepEqual([peer.requests.waiting.length, media.requests.waiting.length], [0, 0]);
+});
+
+test("a callee that goes on without waiting for our acknowledgement has no third host flooded: one is out at a time (RFC 3262 section 3, S-82)", async () => {
+  const { media, outgoing, invite, say, reliable } = await inviting();
+  for (let rseq = 1; rseq <= 20; rseq++) say(invite, 183, reliable(rseq), undefined, media);
+  const first = await media.requests.next();
+  say(invite, 180);
+  await new Promise<void>((resolve) => (outgoing.onRinging = (status) => status === 180 && resolve()));
+  assert.deepEqual([first.header("RAck"), media.requests.waiting.length], ["1 1 INVITE", 0]);
+  media.send(respond(first, 200, null).toBytes());
+  let next = media.requests.waiting[0];
+  for (; !next; next = media.requests.waiting[0]) {
+    say(invite, 183, reliable(2), undefined, media);
+    await turn();
+  }
+  assert.equal(next.header("RAck"), "2 1 INVITE");
+  outgoing.cancel();
+});
+
+test("a new offer of a callee whose reliable response has answered ours is answered, and holds: the description of the 2xx is no news (RFC 3311 section 5.2)", async () => {
+  const { peer, outgoing, invite, say, reliable } = await inviting();
+  const offers: string[] = [];
+  outgoing.onReoffer = (offer) => (offers.push(offer), offers.length === 1 ? null : OFFER.replace("1 1 IN", "1 2 IN"));
+  const update = async (cseq: number) => {
+    const to = invite.header("From");
+    const from = `${invite.header("To")};tag=callee`;
+    peer.send(requestText(peer, { method: "UPDATE", cseq, body: ANSWER, headers: { "Call-ID": invite.callId, To: to, From: from } }));
+    return await peer.responses.next();
+  };
+  say(invite, 183, [], ANSWER);
+  await new Promise<void>((resolve) => (outgoing.onRinging = () => resolve()));
+  assert.equal((await update(1)).status, 491, "an unreliable answer is not the last word");
+  say(invite, 183, reliable(1), ANSWER);
+  const prack = await peer.requests.next();
+  peer.send(respond(prack, 200, null).toBytes());
+  assert.equal((await update(2)).status, 488);
+  const answered = await update(3);
+  assert.deepEqual([answered.status, answered.sdp, offers], [200, OFFER.replace("1 1 IN", "1 2 IN"), [ANSWER, ANSWER]]);
+  say(invite, 200, [], OFFER);
+  const { dialog, sdp, isOffer } = await outgoing.answered;
+  assert.deepEqual([sdp, isOffer, dialog.localSdp], [ANSWER, true, answered.sdp]);
 });

@@ -88,6 +88,15 @@ test("what is wrong is told in the order of RFC 3261 section 8.2", async () => {
   assert.equal((await ask({ ...invite, uri: "sip:pay@h", headers: unaccepting })).status, 406);
 });
 
+test("a call may be for a number without a host, as some trunks send it: tel: is served, its CANCEL too (RFC 3966, R-214)", async () => {
+  const { peer, calls, ask } = await bench();
+  const head = { "Call-ID": "tel" };
+  peer.send(requestText(peer, { method: "INVITE", uri: "tel:+15551230000", headers: head, body: OFFER, branch: "tel" }));
+  assert.equal((await calls.next()).request.uri.user, "+15551230000");
+  const responses = [await ask({ method: "CANCEL", uri: "tel:+15551230000", headers: head, branch: "tel" }), await peer.responses.next()];
+  assert.deepEqual(responses.map(({ status, cseq }) => `${cseq.method} ${status}`).toSorted(), ["CANCEL 200", "INVITE 487"]); // prettier-ignore
+});
+
 test("a body nobody must understand is no reason to refuse (section 8.2.3)", async () => {
   const { peer, calls } = await bench();
   peer.send(
@@ -100,13 +109,16 @@ test("a body nobody must understand is no reason to refuse (section 8.2.3)", asy
   assert.equal((await calls.next()).offer, null);
 });
 
-test("a session description beside other parts is found, unless one of those must be understood (RFC 5621)", async () => {
+test("a session description beside other parts is found, unless one of those must be understood, and that of an early session is none (RFC 5621, RFC 3959)", async () => {
   const isup = (handling: string) =>
     `--edge 1\r\nContent-Type: application/isup;version=itu-t92+\r\nContent-Disposition: signal;handling=${handling}\r\n\r\n\x01\x00\r\n\r\n\xff\r\n`;
   const sdp = `--edge 1\r\nContent-Type: Application/SDP;charset=utf-8\r\n\r\n${OFFER}\r\n`;
+  const early = sdp.replace("\r\n\r\n", "\r\nContent-Disposition: early-session\r\n\r\n").replace("40000", "40002");
   const bodies: readonly (readonly [status: number | null, body: string])[] = [
     [null, `${isup("optional")}${sdp}--edge 1--\r\n`],
     [null, `preamble\r\n${sdp}${isup("optional")}--edge 1--`],
+    [null, `${early}${sdp}--edge 1--`],
+    [415, `${early}--edge 1--`],
     [415, `${isup("required")}${sdp}--edge 1--`],
     [415, `${isup("optional")}--edge 1--\r\n${sdp}`],
     [415, "no part at all"],
