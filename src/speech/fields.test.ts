@@ -144,3 +144,40 @@ for (const [isTaken, line, followed, free, own, smaller, larger] of [
     assert.deepEqual(result, digitsResult(isTaken || own !== NOT_HEARD ? CARD : [...CARD.slice(0, -1), 1], true, isTaken));
   });
 }
+
+/** A first recogniser that hears `words`, and a second one that hears `verified` with this least probability. */
+function decodersWith(words: string, verified: string, least: number): Decoders {
+  const decoder: Pick<Decoder, "use" | "score"> = { use: () => {}, score: () => ({ words: words.split(" "), score: 0, frames: 100 }) };
+  const verifier: Decoders["verifier"] = {
+    hear: () => {},
+    verify: () => ({ words: verified.split(" "), least, isSame: words === verified }),
+  };
+  const aside = () => () => null;
+  return { scoring: decoder, batch: decoder, streaming: decoder, aside, verifier } as Pick<Decoders, "aside"> as Decoders;
+}
+const heardBy = (text: string) =>
+  Array.from(text.split(" "), (word) => (word === "oh" ? 0 : "zero one two three four five six seven eight nine".split(" ").indexOf(word)));
+
+for (const [what, heard, verified, least, isTaken] of [
+  ["hears too", SIXTEEN, SIXTEEN, 0.3, true],
+  ["hears in place of what is no card's", NO_CARD, SIXTEEN, 0.3, true],
+  ["hardly hears", NO_CARD, SIXTEEN, 0.29, false],
+  ["contradicts with one that is none", SIXTEEN, NO_CARD, 0.3, false],
+] as const)
+  test(`a card number that the second recogniser ${what} is ${isTaken ? "taken" : "asked again"}`, () => {
+    const utterance = { samples: new Float32Array(8_000), free: heardBy(heard), line: "noisy" } as const;
+    const result = UNDERSTAND.number(decodersWith(heard, verified, least), utterance, { have: 0, lengths: null });
+    assert.deepEqual(result, digitsResult(heardBy(isTaken ? SIXTEEN : heard), true, isTaken));
+  });
+
+for (const [what, heard, free, verified, least, isTaken] of [
+  ["hears too", ZIP, OTHER, ZIP, 0.7, true],
+  ["hears as it was heard while it was spoken", OTHER, ZIP, ZIP, 0.7, true],
+  ["hears alone", OTHER, OTHER, ZIP, 1, false],
+  ["hardly hears", ZIP, OTHER, ZIP, 0.69, false],
+] as const)
+  test(`a ZIP code that the second recogniser ${what} is ${isTaken ? "taken" : "asked again"}`, () => {
+    const utterance = { samples: new Float32Array(8_000), free: heardBy(free), line: "noisy" } as const;
+    const result = UNDERSTAND.zip(decodersWith(heard, verified, least), utterance, { have: 0, lengths: [5] });
+    assert.deepEqual(result, digitsResult(heardBy(isTaken ? ZIP : heard), true, isTaken));
+  });

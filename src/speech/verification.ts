@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { InferenceSession, Tensor, env } from "onnxruntime-web";
+import { holdsLuhn } from "#src/kernel/card.ts";
 import { withoutPrelude } from "./prelude.ts";
-import { digitsOf, isNumberWord } from "./spoken-numbers.ts";
+import { digitsOf, isNumberWord, isSingleDigit } from "./spoken-numbers.ts";
 import { type AnswerRule, LEAST_SHARE, type Verification } from "./verifier-thread.ts";
 import { CAPITALS, MARKS, OTHER_WORDS, TOKENS } from "./word-tokens.ts";
 
@@ -22,8 +23,6 @@ const PEAK = 0.7;
 const MISHEARD = 0.5;
 /** Least probability of the end behind the last word for words to be as they were heard. */
 const LEAST_END = 0.05;
-/** The same of an "oh" between two digits, "two oh nine": the model often leaves it out, and goes on rightly behind it. */
-const LEAST_SHARE_OH = 0.02;
 /** Words of a sixteen digits' number, and of a broken-off one before it, are fewer. */
 const MOST_WORDS = 40;
 
@@ -108,6 +107,17 @@ function extentOf(words: readonly string[], { lengths, isCard }: AnswerRule): "s
   return wanted.includes(digits.length) ? "whole" : "short";
 }
 
+/**
+ * Where the least likely word of a card's number is a single digit, and the check digit holds: it vouches for one digit, of which it holds for
+ * one of ten alone. The model leaves out many an "oh" between two digits, and goes on rightly behind it.
+ */
+function vouchedFor(words: readonly string[], likely: readonly number[]): number | null {
+  const digits = digitsOf(words) ?? [];
+  if (!holdsLuhn(digits.length, (fromEnd) => digits.at(-fromEnd) ?? 0)) return null;
+  const at = likely.indexOf(Math.min(...likely));
+  return isSingleDigit(words[at] ?? "") && !(words[at - 1] ?? "").match(/^(double|triple)$/) ? at : null;
+}
+
 /** The decoder's memory of what it has read: by name, its tensors. */
 type Past = Record<string, Tensor>;
 const PAST = Array.from({ length: LAYERS }, (_, layer) =>
@@ -151,12 +161,11 @@ export class Verifier {
     if (words.some((word) => tokensOf(word).length === 0)) return null;
     const first = words.length - withoutPrelude(words).length;
     const { likely, end } = await this.#judge(sound, words, rule);
-    const isOh = (at: number) => words[first + at] === "oh" && (likely[first + at] ?? 0) >= LEAST_SHARE_OH;
-    const answer = likely.slice(first).map((share, at) => (isOh(at) ? 1 : share));
-    const least = Math.min(...answer);
+    const answer = likely.slice(first);
     const extent = extentOf(words, rule);
-    if (end >= LEAST_END && least >= LEAST_SHARE && (extent === "whole" || extent === "full"))
-      return { words: [...words], least, isSame: true };
+    const isWhole = end >= LEAST_END && (extent === "whole" || extent === "full");
+    const least = Math.min(...answer.filter((_, at) => at !== (rule.isCard ? vouchedFor(words.slice(first), answer) : null)));
+    if (isWhole && least >= LEAST_SHARE) return { words: [...words], least, isSame: true };
     const misheard = answer.findIndex((share) => share < MISHEARD);
     return await this.#goOn(sound, words.slice(0, first + Math.max(0, misheard)), rule);
   }
@@ -186,7 +195,9 @@ export class Verifier {
         if (next.length > 1)
           share *= shareOf(shares(logits(place + length), next), tokens[length] === undefined ? ENDINGS : tokens.slice(length, length + 1));
       }
-      return share;
+      // That the answer goes on: behind a comma the model writes a word whether one was said or not.
+      const ending = at > 0 && !rule.isCard ? shareOf(shares(logits(place - 1), ENDINGS), [MARKS.stop, MARKS.end]) : 0;
+      return share * (1 - ending);
     });
     return { likely, end: shareOf(shares(logits(ids.length - 1), ENDINGS), [MARKS.stop, MARKS.end]) };
   }
@@ -220,6 +231,7 @@ export class Verifier {
         const extent = extentOf(said, rule);
         const end = shareOf(shares(logits, ENDINGS), [MARKS.stop, MARKS.end]);
         if (extent === "over" || (extent === "whole" && end >= MISHEARD)) return { words: said, least, isSame: false };
+        if (extent === "short" && !rule.isCard) least = Math.min(least, 1 - end);
         if (extent === "full") return { words: said, least: end >= LEAST_END ? least : 0, isSame: false };
         break;
       }
