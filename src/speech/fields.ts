@@ -18,6 +18,8 @@ export interface UtteranceAudio {
   samples: Float32Array;
   /** Digits by the free grammar; null when it had none. */
   free: number[] | null;
+  /** Its words. */
+  followed?: readonly string[];
   /** On a bad one no decoding is trusted. */
   line: "quiet" | "noisy" | "bad";
 }
@@ -222,8 +224,13 @@ const PRINTED_GROUPS: ReadonlyMap<number, readonly number[]> = new Map([
 const CARDS = spokenDigits(cardRule(LENGTHS.number));
 
 /** A card's number by its check digit, read as people read one. */
-const isCard = ({ digits, words }: Pick<ScoredDigits, "digits" | "words">): boolean =>
+const isCard = ({ digits, words }: { digits: readonly number[]; words: readonly string[] }): boolean =>
   isCompleteNumber(Cell.from(digits)) && hasRegularPairs(withoutPrelude(words), PRINTED_GROUPS.get(digits.length) ?? []);
+
+function isCardIn(words: readonly string[]): boolean {
+  const digits = digitsIn(words);
+  return digits !== null && isCard({ digits, words });
+}
 
 /** What is heard in one voice. */
 interface Voice {
@@ -259,15 +266,24 @@ function cardIn(voices: readonly Voice[], free: readonly number[], leastLead: nu
   return { digits, heardIn, opinions, isConfirmed: isHeard && opinions >= CONFIRMED };
 }
 
-/**
- * The card's number that the second recogniser hears, word for word or by going on from the first one's mistake; or, where it hears none as
- * surely, that no voice counts against it.
- */
-function verdictOn(verifier: Decoders["verifier"], words: readonly string[]): { card: readonly number[] | null; isContradicted: boolean } {
-  const verified = verifier?.verify(words, { lengths: [], isCard: true });
-  const digits = verified && verified.least >= LEAST_SHARE ? digitsIn(verified.words) : null;
-  const card = verified && digits && isCard({ digits, words: verified.words }) ? digits : null;
-  return { card, isContradicted: digits !== null && !card };
+interface SecondOpinion {
+  card: readonly number[] | null;
+  /** It is as sure of digits that are no card's. */
+  isContradicted: boolean;
+}
+
+/** The card's number that the second recogniser hears, word for word or by going on from the first one's mistake: of `own` words, else of the followed ones. */
+function secondOpinion(verifier: Decoders["verifier"], own: readonly string[] | null, followed: readonly string[]): SecondOpinion {
+  const second: SecondOpinion = { card: null, isContradicted: false };
+  const isOther = own?.join(" ") !== followed.join(" ") && isCardIn(followed);
+  for (const words of [...(own ? [own] : []), ...(isOther ? [followed] : [])]) {
+    const verified = verifier?.verify(words, { lengths: [], isCard: true });
+    const digits = verified && verified.least >= LEAST_SHARE ? digitsIn(verified.words) : null;
+    if (!verified || !digits) continue;
+    if (isCardIn(verified.words)) return { card: digits, isContradicted: false };
+    second.isContradicted = true;
+  }
+  return second;
 }
 
 /** How well a voice fits what was said: people's mouths differ, and so does the voice in which their words are likeliest. */
@@ -281,7 +297,7 @@ const fitOf = ({ best, samples }: Voice): number => (best ? best.score / samples
  */
 const understandNumber: Understand = (decoders, utterance, options) => {
   const { batch, aside, verifier } = decoders;
-  const { samples, free, line } = utterance;
+  const { samples, free, followed = [], line } = utterance;
   const [shortest = 0] = LENGTHS.number;
   const count = free?.length ?? 0;
   if (options.have > 0 || !free || count < LEAST_HEARD) return understandDigits(LENGTHS.number)(decoders, utterance, options);
@@ -298,11 +314,11 @@ const understandNumber: Understand = (decoders, utterance, options) => {
   const own: Voice = { factor: 1, samples, best: scoreDigits(batch, samples, CARDS), lead: null };
   const doubt = own.best ? digitsResult(own.best.digits, true, false) : NOTHING;
   if (line === "bad") return doubt;
-  const verdict = verdictOn(verifier, own.best?.words ?? []);
-  if (verdict.card) return digitsResult(verdict.card, true, true);
+  const second = secondOpinion(verifier, own.best?.words ?? null, followed);
+  if (second.card) return digitsResult(second.card, true, true);
   if (count < shortest - MISCOUNT || count > LONGEST_CARD + MISCOUNT) return understandDigits(LENGTHS.number)(decoders, utterance, options);
   // No voice can hear a card where so many digits are missing.
-  if (verdict.isContradicted || count < shortest - MISSED) return doubt;
+  if (second.isContradicted || count < shortest - MISSED) return doubt;
   const leastLead = LEAST_LEAD_CARD[line];
 
   // Neither in the caller's own voice nor by what was followed is it a card: no other voice makes it count.

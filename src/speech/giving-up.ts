@@ -29,7 +29,7 @@ export function whileNotVain({ streaming, batch, scoring, aside, verifier }: Dec
       };
     },
     verifier: verifier && {
-      hear: verifier.hear,
+      hear: (samples) => verifier.hear(samples),
       verify(words, rule) {
         check();
         return verifier.verify(words, rule);

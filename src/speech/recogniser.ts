@@ -140,7 +140,6 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       void fill();
     });
     const fault = await faultOf(worker);
-    await verifier?.ready;
     starting--;
     if (fault !== null || isStopped) {
       void worker.terminate();

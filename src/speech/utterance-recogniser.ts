@@ -126,12 +126,13 @@ export class UtteranceRecogniser {
     if (!task) return { kind: "nothing" };
     const samples = task.what === "yes_no" ? this.#utterance.samples() : this.#utterance.compact();
     const free = this.#free();
+    const followed = this.#isStreaming ? this.#deps.streaming.peek() : [];
     const snr = this.#utterance.signalToNoiseDb;
     const line = snr < CLEAR_DB ? "bad" : snr < NOISY_DB ? "noisy" : "quiet";
     // Before the answer, which finds "nine four oh" in it; but after one to the read-back, where commands are answers too.
     const testWord = task.what === "yes_no" ? null : this.#testWord(decoders, samples);
     if (testWord) return testWord;
-    const result = UNDERSTAND[task.what](decoders, { samples, free, line }, task);
+    const result = UNDERSTAND[task.what](decoders, { samples, free, followed, line }, task);
     // A sure answer is no keyword: the caller waits less. Nor are digits that were compared with the commands, sure or not.
     if (isWhole(result) || (result.kind === "digits" && result.final && line !== "bad")) return result;
     return (task.what === "yes_no" ? this.#testWord(decoders, samples) : this.#command(decoders, samples)) ?? result;

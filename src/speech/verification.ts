@@ -156,11 +156,11 @@ export class Verifier {
     return heard as Tensor;
   }
 
-  /** Judges `words`, and says what was said where it was something else. Null when a word is unknown. */
+  /** Checks `words`, and says what was said where it was something else. Null when a word is unknown. */
   async verify(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<Verification | null> {
     if (words.some((word) => tokensOf(word).length === 0)) return null;
     const first = words.length - withoutPrelude(words).length;
-    const { likely, end } = await this.#judge(sound, words, rule);
+    const { likely, end } = await this.#likelihoods(sound, words, rule);
     const answer = likely.slice(first);
     const extent = extentOf(words, rule);
     const isWhole = end >= LEAST_END && (extent === "whole" || extent === "full");
@@ -171,7 +171,7 @@ export class Verifier {
   }
 
   /** How likely each word is at its place, and the end behind the last. */
-  async #judge(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<{ likely: number[]; end: number }> {
+  async #likelihoods(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<{ likely: number[]; end: number }> {
     const ids: number[] = [MARKS.begin];
     const places = words.map((word, at) => {
       const place = ids.length - 1;

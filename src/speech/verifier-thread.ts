@@ -43,8 +43,8 @@ export interface EmbeddedListenerData {
 export type VerifierTask = { samples: Float32Array<ArrayBuffer> } | { words: readonly string[]; rule: AnswerRule };
 
 const ENDED = -1;
-/** Longer than calls that wait for each other take: the caller hears "one moment" by then. */
-const LONGEST_MS = 5_000;
+/** Longer than calls that wait for each other take; a caller should not hear nothing for longer. */
+const LONGEST_MS = 3_000;
 
 export function verifyingBy({ port, done }: VerifierConnection): Verifying {
   let asked = 0;

@@ -24,8 +24,13 @@ function serve({ port, done }: VerifierConnection): void {
     Atomics.add(done, 0, 1);
     Atomics.notify(done, 0);
   };
-  port.on("message", (task: VerifierTask) => (last = last.then(() => handle(task))));
-  port.once("close", () => (last = last.then(forgetSound)));
+  // What fails ends the thread: calls are told that it is gone.
+  port.on("message", (task: VerifierTask) => {
+    last = last.then(() => handle(task));
+  });
+  port.once("close", () => {
+    last = last.then(forgetSound);
+  });
 }
 
 parentPort?.on("message", serve);
