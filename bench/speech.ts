@@ -23,7 +23,7 @@ import { SPEAKERS } from "../test/answer-samples.ts";
 import { loadDecoders } from "#src/speech/decoder.ts";
 import type { ListenFor, RecognitionResult } from "#src/speech/recognition-result.ts";
 import { framesOf } from "#src/speech/testing.ts";
-import { startVerifier, verifyingBy } from "#src/speech/verifier-thread.ts";
+import { createVerifier, verifyingBy } from "#src/speech/verifier-thread.ts";
 import { UtteranceRecogniser } from "#src/speech/utterance-recogniser.ts";
 import { type Chance, FIELD_FORMS, type FieldSample, chanceOf } from "./field-samples.ts";
 import { audioOf } from "./field-audio.ts";
@@ -72,9 +72,9 @@ const LINES: Readonly<Record<string, Line>> = {
 };
 
 let onResult: (result: RecognitionResult) => void = () => {};
-const verifier = startVerifier();
-await verifier.ready;
+const verifier = createVerifier();
 const decoders = await loadDecoders(verifyingBy(verifier.connect()));
+await verifier.start();
 const recogniser = new UtteranceRecogniser({ ...decoders, onResult: (result) => onResult(result) });
 const createDetector = await loadVoiceActivity();
 

@@ -2,7 +2,7 @@ import { workerData } from "node:worker_threads";
 import { startAside } from "./aside.ts";
 import { loadDecoders } from "./decoder.ts";
 import { prepare } from "./fields.ts";
-import { serveCall, tellResult } from "./listening.ts";
+import { serveCall, tell, tellResult } from "./listening.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import { type EmbeddedListenerData, verifyingBy } from "./verifier-thread.ts";
 
@@ -15,4 +15,6 @@ const [own, { aside }] = await Promise.all([loadDecoders(verifier && verifyingBy
 const decoders = { ...own, aside };
 prepare(decoders);
 
-serveCall((framesAhead) => new UtteranceRecogniser({ ...decoders, framesAhead, onResult: tellResult }));
+serveCall(
+  (framesAhead) => new UtteranceRecogniser({ ...decoders, framesAhead, onSpeech: () => tell({ speech: true }), onResult: tellResult }),
+);

@@ -3,7 +3,7 @@ import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { ListenerData } from "./listening.ts";
 import { type FromListener, type ListenTask, READY, type RecognitionResult, type ToListener } from "./recognition-result.ts";
 import type { SpeechEngine } from "./streaming-recogniser.ts";
-import { type EmbeddedListenerData, type VerifierConnection, type VerifierThread, startVerifier } from "./verifier-thread.ts";
+import { type EmbeddedListenerData, type VerifierConnection, type VerifierThread, createVerifier } from "./verifier-thread.ts";
 
 /** One call's recogniser. */
 export interface Listener {
@@ -121,7 +121,7 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   let verifier: VerifierThread | null = null;
   const verifierOf = ({ kind }: SpeechEngine): VerifierThread | null => {
     if (kind !== "embedded") return null;
-    return (verifier = verifier && !verifier.isOver ? verifier : startVerifier());
+    return (verifier = verifier && !verifier.isOver ? verifier : createVerifier());
   };
 
   const start = async (): Promise<void> => {
@@ -191,7 +191,10 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       void expect();
       const pooled = await taken;
       if (!pooled && !isStopped) onBusy();
-      return pooled && serve(pooled, { onDied: (fault) => isStopped || onDied(fault), onEnded: () => void fill() });
+      return (
+        pooled &&
+        serve(pooled, { onDied: (fault) => isStopped || onDied(fault), onEnded: () => void fill(), onSpeech: () => void verifier?.start() })
+      );
     },
     understandsNames: engine.kind !== "embedded",
     get counts() {
@@ -210,10 +213,12 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
 interface Endings {
   onDied: (fault: string | null) => void;
   onEnded: () => void;
+  /** The caller begins to speak. */
+  onSpeech: () => void;
 }
 
 /** Hands the worker to one call; `onEnded` once its worker is gone, after `onDied` when nobody has ended it. */
-function serve({ worker, port }: PooledWorker, { onDied, onEnded }: Endings): Listener {
+function serve({ worker, port }: PooledWorker, { onDied, onEnded, onSpeech }: Endings): Listener {
   let isStopped = false;
   let fault: string | null = null;
   const tell = (message: ToListener) => worker.postMessage(message);
@@ -229,7 +234,8 @@ function serve({ worker, port }: PooledWorker, { onDied, onEnded }: Endings): Li
     },
   };
   worker.on("message", (message: FromListener) => {
-    if ("fault" in message) {
+    if ("speech" in message) onSpeech();
+    else if ("fault" in message) {
       fault = message.fault;
       void worker.terminate();
     } else if (!isStopped) listener.onResult(message.result, message.task);

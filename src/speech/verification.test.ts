@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { onLine, speechOf } from "./testing.ts";
 import { Verifier, toSixteenKilohertz } from "./verification.ts";
-import { type AnswerRule, LEAST_SHARE, startVerifier, verifyingBy } from "./verifier-thread.ts";
+import { type AnswerRule, LEAST_SHARE, type Verifying, createVerifier, verifyingBy } from "./verifier-thread.ts";
 
 const CARD: AnswerRule = { lengths: [], isCard: true };
 const ZIP: AnswerRule = { lengths: [5, 9], isCard: false };
@@ -65,13 +65,17 @@ test("a tone keeps its pitch and its form at twice the rate", () => {
 });
 
 test("calls share the thread and have each its own utterance; once it has ended, nobody waits for it", async (context) => {
-  const thread = startVerifier();
+  const thread = createVerifier();
   context.after(() => thread.stop());
-  await thread.ready;
-  const [first, second] = [verifyingBy(thread.connect()), verifyingBy(thread.connect())];
+  const [early, first, second] = [thread, thread, thread].map((each) => verifyingBy(each.connect())) as [Verifying, Verifying, Verifying];
+  early.hear(soundOf("two two nine three eight"));
+  assert.equal(early.verify(words("two two nine three eight"), ZIP), null, "nobody waits for a thread that has not started");
+  await thread.start();
   first.hear(soundOf("two two nine three eight"));
   second.hear(soundOf("six one seven four two"));
   assert.equal(first.verify(words("two two nine three eight"), ZIP)?.isSame, true);
+  early.hear(soundOf("two two nine three eight"));
+  assert.equal(early.verify(words("two two nine three eight"), ZIP)?.isSame, true);
   assert.equal(second.verify(words("six one seven four two"), ZIP)?.isSame, true);
   await thread.stop();
   assert.equal(first.verify(words("two two nine three eight"), ZIP), null);

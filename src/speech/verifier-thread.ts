@@ -31,7 +31,7 @@ export interface Verifying {
 /** One call's way to the thread of the second recogniser. */
 export interface VerifierConnection {
   port: MessagePort;
-  /** How many verifications are done; `ENDED`: the thread is gone. */
+  /** How many verifications are done; `LOADING`: none can be yet; `ENDED`: the thread is gone. */
   done: Int32Array<SharedArrayBuffer>;
 }
 
@@ -40,22 +40,31 @@ export interface EmbeddedListenerData {
   verifier: VerifierConnection | null;
 }
 
+/** The thread can serve this connection. */
+export const opened = ({ done }: VerifierConnection): void => void Atomics.compareExchange(done, 0, LOADING, 0);
+
 export type VerifierTask = { samples: Float32Array<ArrayBuffer> } | { words: readonly string[]; rule: AnswerRule };
 
 const ENDED = -1;
+const LOADING = -2;
 /** Longer than calls that wait for each other take; a caller should not hear nothing for longer. */
 const LONGEST_MS = 3_000;
 
 export function verifyingBy({ port, done }: VerifierConnection): Verifying {
   let asked = 0;
+  let isHeard = false;
   const tell = (task: VerifierTask) => port.postMessage(task, "samples" in task ? [task.samples.buffer] : []);
   return {
-    hear: (samples) => tell({ samples: Float32Array.from(samples) }),
+    hear(samples) {
+      isHeard = Atomics.load(done, 0) >= 0;
+      if (isHeard) tell({ samples: Float32Array.from(samples) });
+    },
     verify(words, rule) {
+      if (!isHeard) return null;
       tell({ words, rule });
       asked++;
       for (let count = Atomics.load(done, 0); count < asked; count = Atomics.load(done, 0))
-        if (count === ENDED || Atomics.wait(done, 0, count, LONGEST_MS) === "timed-out") return null;
+        if (count < 0 || Atomics.wait(done, 0, count, LONGEST_MS) === "timed-out") return null;
       // Those that were not waited for come first.
       let outcome: Verification | null = null;
       for (let sent = receiveMessageOnPort(port); sent; sent = receiveMessageOnPort(port)) outcome = sent.message as Verification | null;
@@ -69,42 +78,62 @@ export interface VerifierThread {
   connect(): VerifierConnection;
   /** The call is over. */
   disconnect(connection: VerifierConnection): void;
-  /** Resolves once it can serve, or has ended. */
-  ready: Promise<unknown>;
+  /** Starts it, unless it runs; resolves once it can serve, or has ended. */
+  start(): Promise<unknown>;
   /** It was stopped, or failed. */
   readonly isOver: boolean;
   stop(): Promise<unknown>;
 }
 
-/** Starts the thread of the second recogniser, which all calls share: its model takes more memory than a call may. */
-export function startVerifier(): VerifierThread {
-  const worker = new Worker(new URL("verifier-worker.ts", import.meta.url), { stdout: true, stderr: true });
+/**
+ * The thread of the second recogniser, which all calls share: its model takes more memory than a call may. It starts when a caller begins to
+ * speak, and has loaded its model by the time that most have read a card's number; until then calls go on without it.
+ */
+export function createVerifier(): VerifierThread {
   const connections = new Set<VerifierConnection["done"]>();
+  const waiting: VerifierConnection[] = [];
+  let worker: Worker | null = null;
   let isOver = false;
+  let ready: Promise<unknown> = Promise.resolve();
   const end = (done: VerifierConnection["done"]) => {
     Atomics.store(done, 0, ENDED);
     Atomics.notify(done, 0);
   };
-  // What went wrong is not passed on: an error's text could hold what was spoken. Calls go on without a second opinion.
-  worker.on("error", () => {});
-  worker.once("exit", () => {
-    isOver = true;
-    for (const done of connections) end(done);
-  });
+  const hand = (connection: VerifierConnection) => {
+    if (worker) worker.postMessage(connection, [connection.port]);
+    else waiting.push(connection);
+  };
   return {
     connect() {
       const { port1: port, port2 } = new MessageChannel();
       const done = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+      Atomics.store(done, 0, LOADING);
       connections.add(done);
-      worker.postMessage({ port: port2, done } satisfies VerifierConnection, [port2]);
       if (isOver) end(done);
+      else hand({ port: port2, done });
       return { port, done };
     },
     disconnect: ({ done }) => void connections.delete(done),
+    start() {
+      if (worker || isOver) return ready;
+      worker = new Worker(new URL("verifier-worker.ts", import.meta.url), { stdout: true, stderr: true });
+      // What went wrong is not passed on: an error's text could hold what was spoken. Calls go on without a second opinion.
+      worker.on("error", () => {});
+      worker.once("exit", () => {
+        isOver = true;
+        for (const done of connections) end(done);
+      });
+      for (const connection of waiting.splice(0)) hand(connection);
+      ready = Promise.race([once(worker, "message"), once(worker, "exit")]).catch(() => null);
+      return ready;
+    },
     get isOver() {
       return isOver;
     },
-    ready: Promise.race([once(worker, "message"), once(worker, "exit")]).catch(() => null),
-    stop: () => worker.terminate(),
+    async stop() {
+      isOver = true;
+      for (const { port } of waiting.splice(0)) port.close();
+      await worker?.terminate();
+    },
   };
 }

@@ -1,13 +1,15 @@
-import { parentPort } from "node:worker_threads";
+import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { READY } from "./recognition-result.ts";
 import { type Sound, Verifier, forget } from "./verification.ts";
-import type { VerifierConnection, VerifierTask } from "./verifier-thread.ts";
+import { type VerifierConnection, type VerifierTask, opened } from "./verifier-thread.ts";
 
 /** The thread of the second recogniser: one task after the other, whichever call it comes from. */
 const verifier = await Verifier.load();
 let last: Promise<unknown> = Promise.resolve();
 
-function serve({ port, done }: VerifierConnection): void {
+function serve(connection: VerifierConnection): void {
+  opened(connection);
+  const { port, done } = connection;
   let sound: Sound | null = null;
   const forgetSound = () => {
     if (sound) forget(sound);
@@ -33,5 +35,8 @@ function serve({ port, done }: VerifierConnection): void {
   });
 }
 
-parentPort?.on("message", serve);
-parentPort?.postMessage(READY);
+const main = parentPort as MessagePort;
+// Calls that came before the model was loaded can be served once the thread is ready.
+for (let sent = receiveMessageOnPort(main); sent; sent = receiveMessageOnPort(main)) serve(sent.message as VerifierConnection);
+main.on("message", serve);
+main.postMessage(READY);
