@@ -119,13 +119,14 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
 
   /** The second recogniser of all calls, while there is a worker. */
   let verifier: VerifierThread | null = null;
-  const verifierOf = ({ kind }: SpeechEngine): VerifierThread | null => {
-    if (kind !== "embedded") return null;
-    return (verifier = verifier && !verifier.isOver ? verifier : createVerifier());
+  const connectToVerifier = (): VerifierConnection | null => {
+    if (engine.kind !== "embedded") return null;
+    if (!verifier || verifier.isOver) verifier = createVerifier();
+    return verifier.connect();
   };
 
   const start = async (): Promise<void> => {
-    const connection = verifierOf(engine)?.connect() ?? null;
+    const connection = connectToVerifier();
     const { worker, port } = startWorker(engine, connection);
     starting++;
     all.add(worker);

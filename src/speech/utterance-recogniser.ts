@@ -87,7 +87,13 @@ export class UtteranceRecogniser {
 
   /** Digits so far by the decoder that follows them, those of a broken-off attempt left out; null when it follows none. */
   #free(): number[] | null {
-    return this.#isStreaming ? digitsOf(withoutPrelude(this.#deps.streaming.peek())) : null;
+    const followed = this.#followed();
+    return followed && digitsOf(withoutPrelude(followed));
+  }
+
+  /** All words so far by that decoder. */
+  #followed(): string[] | null {
+    return this.#isStreaming ? this.#deps.streaming.peek() : null;
   }
 
   /** Fewer digits were heard than the answer has, or no date yet: the caller reads slowly. */
@@ -128,14 +134,14 @@ export class UtteranceRecogniser {
     const task = this.#task;
     if (!task) return { kind: "nothing" };
     const samples = task.what === "yes_no" ? this.#utterance.samples() : this.#utterance.compact();
-    const free = this.#free();
-    const followed = this.#isStreaming ? this.#deps.streaming.peek() : [];
+    const followed = this.#followed();
+    const free = followed && digitsOf(withoutPrelude(followed));
     const snr = this.#utterance.signalToNoiseDb;
     const line = snr < CLEAR_DB ? "bad" : snr < NOISY_DB ? "noisy" : "quiet";
     // Before the answer, which finds "nine four oh" in it; but after one to the read-back, where commands are answers too.
     const testWord = task.what === "yes_no" ? null : this.#testWord(decoders, samples);
     if (testWord) return testWord;
-    const result = UNDERSTAND[task.what](decoders, { samples, free, followed, line }, task);
+    const result = UNDERSTAND[task.what](decoders, { samples, free, followed: followed ?? [], line }, task);
     // A sure answer is no keyword: the caller waits less. Nor are digits that were compared with the commands, sure or not.
     if (isWhole(result) || (result.kind === "digits" && result.final && line !== "bad")) return result;
     return (task.what === "yes_no" ? this.#testWord(decoders, samples) : this.#command(decoders, samples)) ?? result;

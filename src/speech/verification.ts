@@ -31,20 +31,16 @@ const tokensOf = (word: string): readonly number[] => TOKENS[word] ?? [];
 const NUMBER_WORDS = Object.keys(TOKENS).filter((word) => isNumberWord(word) || word === "o");
 /** All tokens that begin a word of a number. */
 const FIRST_TOKENS = [...new Set(NUMBER_WORDS.map((word) => tokensOf(word)[0] ?? 0))];
-/**
- * The words among which one is likely. A card's number is judged by its check digit besides; what has none is told from other words too, at
- * the beginning of a text with a capital.
- */
+/** The words among which one of a code is likely, which has no check digit: others too, and at the beginning of a text with a capital. */
+const CODE_TOKENS = [...FIRST_TOKENS, ...OTHER_WORDS];
+const INITIAL_TOKENS = [...new Set([...CODE_TOKENS, ...Object.values(CAPITALS)])];
 const amongOf = ({ isCard }: AnswerRule, isInitial: boolean): readonly number[] =>
-  isCard
-    ? FIRST_TOKENS
-    : isInitial
-      ? [...new Set([...FIRST_TOKENS, ...Object.values(CAPITALS), ...OTHER_WORDS])]
-      : [...FIRST_TOKENS, ...OTHER_WORDS];
+  isCard ? FIRST_TOKENS : isInitial ? INITIAL_TOKENS : CODE_TOKENS;
 /** "Zero" and "oh" are one digit: which of them is no difference. */
-const ZEROS = ["zero", "oh", "o"].map((word) => tokensOf(word)[0] ?? 0);
+const ZERO_WORDS = ["zero", "oh", "o"];
+const ZEROS = ZERO_WORDS.map((word) => tokensOf(word)[0] ?? 0);
 
-/** Silence behind an utterance, in samples at 8 kHz: a last word right at the end is misheard. */
+/** Silence behind an utterance, in samples at 8 kHz, so that the sound does not end with the last word. */
 const TAIL = 2_400;
 
 /** Half the length of the filter that doubles the rate, in samples at 8 kHz. */
@@ -164,7 +160,8 @@ export class Verifier {
     const answer = likely.slice(first);
     const extent = extentOf(words, rule);
     const isWhole = end >= LEAST_END && (extent === "whole" || extent === "full");
-    const least = Math.min(...answer.filter((_, at) => at !== (rule.isCard ? vouchedFor(words.slice(first), answer) : null)));
+    const vouched = rule.isCard ? vouchedFor(words.slice(first), answer) : null;
+    const least = Math.min(...answer.filter((_, at) => at !== vouched));
     if (isWhole && least >= LEAST_SHARE) return { words: [...words], least, isSame: true };
     const misheard = answer.findIndex((share) => share < MISHEARD);
     return await this.#goOn(sound, words.slice(0, first + Math.max(0, misheard)), rule);
@@ -185,7 +182,7 @@ export class Verifier {
       const place = places[at] ?? 0;
       const tokens = tokensOf(word);
       const among = shares(logits(place), amongOf(rule, at === 0));
-      const spellings = word === "zero" || word === "oh" ? ["zero", "oh", "o"] : [word];
+      const spellings = ZERO_WORDS.includes(word) ? ZERO_WORDS : [word];
       let share = shareOf(
         among,
         spellings.flatMap((each) => [tokensOf(each)[0] ?? 0, ...(at === 0 && CAPITALS[each] !== undefined ? [CAPITALS[each]] : [])]),

@@ -85,23 +85,22 @@ export interface VerifierThread {
   stop(): Promise<unknown>;
 }
 
+const hand = (worker: Worker, connection: VerifierConnection) => worker.postMessage(connection, [connection.port]);
+
 /**
  * The thread of the second recogniser, which all calls share: its model takes more memory than a call may. It starts when a caller begins to
  * speak, and has loaded its model by the time that most have read a card's number; until then calls go on without it.
  */
 export function createVerifier(): VerifierThread {
   const connections = new Set<VerifierConnection["done"]>();
-  const waiting: VerifierConnection[] = [];
+  /** The ends that the thread will have, by the counts of their connections. */
+  const waiting = new Map<VerifierConnection["done"], MessagePort>();
   let worker: Worker | null = null;
   let isOver = false;
   let ready: Promise<unknown> = Promise.resolve();
   const end = (done: VerifierConnection["done"]) => {
     Atomics.store(done, 0, ENDED);
     Atomics.notify(done, 0);
-  };
-  const hand = (connection: VerifierConnection) => {
-    if (worker) worker.postMessage(connection, [connection.port]);
-    else waiting.push(connection);
   };
   return {
     connect() {
@@ -110,10 +109,14 @@ export function createVerifier(): VerifierThread {
       Atomics.store(done, 0, LOADING);
       connections.add(done);
       if (isOver) end(done);
-      else hand({ port: port2, done });
+      else if (worker) hand(worker, { port: port2, done });
+      else waiting.set(done, port2);
       return { port, done };
     },
-    disconnect: ({ done }) => void connections.delete(done),
+    disconnect({ done }) {
+      connections.delete(done);
+      waiting.delete(done);
+    },
     start() {
       if (worker || isOver) return ready;
       worker = new Worker(new URL("verifier-worker.ts", import.meta.url), { stdout: true, stderr: true });
@@ -123,7 +126,8 @@ export function createVerifier(): VerifierThread {
         isOver = true;
         for (const done of connections) end(done);
       });
-      for (const connection of waiting.splice(0)) hand(connection);
+      for (const [done, port] of waiting) hand(worker, { port, done });
+      waiting.clear();
       ready = Promise.race([once(worker, "message"), once(worker, "exit")]).catch(() => null);
       return ready;
     },
@@ -132,7 +136,7 @@ export function createVerifier(): VerifierThread {
     },
     async stop() {
       isOver = true;
-      for (const { port } of waiting.splice(0)) port.close();
+      waiting.clear();
       await worker?.terminate();
     },
   };
