@@ -3,6 +3,7 @@ import type { Acceptor } from "./acceptor.ts";
 import type { AsideData, AsideTask } from "./aside.ts";
 import { loadWholeDecoders } from "./decoder.ts";
 import { READY } from "./recognition-result.ts";
+import { countTask } from "./task-count.ts";
 
 /** The second thread of one call's embedded recogniser. */
 const { port, done } = workerData as AsideData;
@@ -15,7 +16,6 @@ port.on("message", ({ kind, id, grammar, isKept, samples }: AsideTask) => {
   if (!known) throw new Error("a grammar was not sent");
   port.postMessage(decoders.aside(kind, known, samples)());
   samples.fill(0);
-  Atomics.add(done, 0, 1);
-  Atomics.notify(done, 0);
+  countTask(done);
 });
 parentPort?.postMessage(READY);

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from "node:worker_threads";
 import type { Acceptor } from "./acceptor.ts";
 import type { Decoders, Scored } from "./decoder.ts";
+import { type TaskCount, newTaskCount, waitForTasks } from "./task-count.ts";
 
 /** What a listener's second thread decodes. */
 export interface AsideTask {
@@ -16,7 +17,7 @@ export interface AsideTask {
 export interface AsideData {
   port: MessagePort;
   /** How many decodings are done. */
-  done: Int32Array<SharedArrayBuffer>;
+  done: TaskCount;
 }
 
 /** No decoding takes as long. */
@@ -27,7 +28,7 @@ const LONGEST_MS = 30_000;
  * both. It ends with the thread that started it.
  */
 export async function startAside(): Promise<{ aside: Decoders["aside"]; stop(): Promise<unknown> }> {
-  const done = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const done = newTaskCount();
   const { port1: port, port2 } = new MessageChannel();
   const workerData: AsideData = { port: port2, done };
   const worker = new Worker(new URL("aside-worker.ts", import.meta.url), { workerData, transferList: [port2], stdout: true, stderr: true });
@@ -46,8 +47,7 @@ export async function startAside(): Promise<{ aside: Decoders["aside"]; stop(): 
     const number = ++begun;
     return () => {
       if (number <= received) throw new Error("a later outcome was waited for");
-      for (let count = Atomics.load(done, 0); count < number; count = Atomics.load(done, 0))
-        if (Atomics.wait(done, 0, count, LONGEST_MS) === "timed-out") throw new Error("a decoding did not end");
+      if (!waitForTasks(done, number, LONGEST_MS)) throw new Error("a decoding did not end");
       // Outcomes come in their order; those before it were not waited for.
       let outcome: Scored | null = null;
       for (; received < number; received++) outcome = receiveMessageOnPort(port)?.message as Scored | null;

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from "node:worker_threads";
+import { type TaskCount, newTaskCount, waitForTasks } from "./task-count.ts";
 
 /** Digits that a whole answer has. */
 export interface AnswerRule {
@@ -32,7 +33,7 @@ export interface Verifying {
 export interface VerifierConnection {
   port: MessagePort;
   /** How many verifications are done; `LOADING`: none can be yet; `ENDED`: the thread is gone. */
-  done: Int32Array<SharedArrayBuffer>;
+  done: TaskCount;
 }
 
 /** What the worker of a call's embedded recogniser has of the main thread besides. */
@@ -62,9 +63,7 @@ export function verifyingBy({ port, done }: VerifierConnection): Verifying {
     verify(words, rule) {
       if (!isHeard) return null;
       tell({ words, rule });
-      asked++;
-      for (let count = Atomics.load(done, 0); count < asked; count = Atomics.load(done, 0))
-        if (count < 0 || Atomics.wait(done, 0, count, LONGEST_MS) === "timed-out") return null;
+      if (!waitForTasks(done, ++asked, LONGEST_MS)) return null;
       // Those that were not waited for come first.
       let outcome: Verification | null = null;
       for (let sent = receiveMessageOnPort(port); sent; sent = receiveMessageOnPort(port)) outcome = sent.message as Verification | null;
@@ -105,7 +104,7 @@ export function createVerifier(): VerifierThread {
   return {
     connect() {
       const { port1: port, port2 } = new MessageChannel();
-      const done = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+      const done = newTaskCount();
       Atomics.store(done, 0, LOADING);
       connections.add(done);
       if (isOver) end(done);

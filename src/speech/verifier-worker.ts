@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from "node:worker_threads";
 import { READY } from "./recognition-result.ts";
+import { countTask } from "./task-count.ts";
 import { type Sound, Verifier, forget } from "./verification.ts";
 import { type VerifierConnection, type VerifierTask, opened } from "./verifier-thread.ts";
 
@@ -23,8 +24,7 @@ function serve(connection: VerifierConnection): void {
       return;
     }
     port.postMessage(sound && (await verifier.verify(sound, task.words, task.rule)));
-    Atomics.add(done, 0, 1);
-    Atomics.notify(done, 0);
+    countTask(done);
   };
   // What fails ends the thread: calls are told that it is gone.
   port.on("message", (task: VerifierTask) => {

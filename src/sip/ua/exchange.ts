@@ -11,8 +11,8 @@ import { type Hop, locate, type Target } from "../transport/locate.ts";
 import type { Flow, Protocol } from "../transport/transport.ts";
 import { type Agent, contact, randomToken } from "./agent.ts";
 import { CREDENTIALS, type DigestClient } from "./digest.ts";
-import { withReliableResponses } from "./reliable-provisional.ts";
-import { withLongerInterval } from "./session-timer.ts";
+import { demandedReliability } from "./reliable-provisional.ts";
+import { demandedInterval } from "./session-timer.ts";
 
 /** A request to be sent, still without Via and Contact: those depend on the way it takes. */
 export interface Draft {
@@ -67,8 +67,12 @@ export async function exchange(agent: Agent, draft: Draft, watcher: Watcher = {}
 
 /** The request again, as the peer's refusal demands it. Its credentials are used up (RFC 7616 section 3.4): who wants new ones asks for them. */
 function asDemanded(request: SipRequest, response: SipResponse): SipRequest | null {
-  const again = withLongerInterval(request, response) ?? withReliableResponses(request, response);
-  return again && new SipRequest(again.method, again.requestUri, again.fields.without(CREDENTIALS), again.body);
+  const demanded = demandedInterval(request, response) ?? demandedReliability(request, response);
+  if (!demanded) return null;
+  const fields = request.fields.without(CREDENTIALS);
+  for (const [name, value] of demanded) fields.add(name, value);
+  fields.replaceFirst("CSeq", `${request.cseq.number + 1} ${request.method}`);
+  return new SipRequest(request.method, request.requestUri, fields, request.body);
 }
 
 /** What one server was sent last: the transaction is the same by whatever connection. */

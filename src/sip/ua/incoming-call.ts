@@ -8,6 +8,7 @@ import { CallDialog } from "./call-dialog.ts";
 import { ALLOW } from "./checks.ts";
 import { CallOver } from "./errors.ts";
 import { canFollow } from "./exchange.ts";
+import { requiresReliable } from "./reliable-provisional.ts";
 import { ReliableProvisional } from "./retransmission.ts";
 import { earlyRefresh, type SessionTerms } from "./session-timer.ts";
 
@@ -75,7 +76,7 @@ export class IncomingCall implements DialogOwner {
    * when the call is cancelled or rejected meanwhile; without a PRACK in 32 s it has been rejected with 504, with no answer in it with 400.
    */
   async ready(sdp: string): Promise<void> {
-    if (this.#requiresReliable) this.#ready ??= this.#acknowledgedBefore(sdp);
+    if (requiresReliable(this.request)) this.#ready ??= this.#acknowledgedBefore(sdp);
     await this.#ready;
     if (this.#state !== "open") throw new CallOver();
   }
@@ -86,7 +87,7 @@ export class IncomingCall implements DialogOwner {
    * `made` gets the dialog as the 200 leaves: keys and new descriptions may overtake the ACK, or come although it was lost.
    */
   async answer(sdp: string, made: (dialog: CallDialog) => void = () => {}): Promise<CallDialog> {
-    if (this.#requiresReliable) await this.ready(sdp);
+    if (requiresReliable(this.request)) await this.ready(sdp);
     // A caller who was offered our side in the 183 has answered it: then the 200 has none (RFC 3262 section 5).
     const early = this.#ready && this.offer === null ? await this.#ready : null;
     if (this.#state !== "open") throw new CallOver();
@@ -163,10 +164,6 @@ export class IncomingCall implements DialogOwner {
     this.#close("cancelled");
     this.#transaction.respond(respond(this.request, 487, this.#localTag));
     this.#onCancel?.();
-  }
-
-  get #requiresReliable(): boolean {
-    return this.request.headers("require").some((tag) => tag.toLowerCase() === "100rel");
   }
 
   /** Sends the provisional response and waits for its PRACK; the answer to our offer that it brings, null when we made none. */

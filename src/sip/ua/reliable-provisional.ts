@@ -1,24 +1,21 @@
-import { SipRequest, type SipResponse } from "../grammar/message.ts";
+import type { SipRequest, SipResponse } from "../grammar/message.ts";
+import { hasOption, optionTags } from "./option-tags.ts";
 
 const RELIABLE = "100rel";
 const RSEQ = /^[0-9]{1,10}$/;
 
-/** The INVITE again, for a callee whose 421 demands nothing but reliable provisional responses (RFC 3262 section 3); null for anything else. */
-export function withReliableResponses(request: SipRequest, response: SipResponse): SipRequest | null {
-  if (response.status !== 421 || request.method !== "INVITE" || named(request, "supported").includes(RELIABLE)) return null;
-  const demanded = named(response, "require");
-  if (demanded.length === 0 || demanded.some((tag) => tag !== RELIABLE)) return null;
-  const fields = request.fields.clone().add("Supported", RELIABLE);
-  fields.replaceFirst("CSeq", `${request.cseq.number + 1} ${request.method}`);
-  return new SipRequest(request.method, request.requestUri, fields, request.body);
+/** The peer wants provisional responses sent reliably, or this one is (RFC 3262 sections 3 and 4). */
+export const requiresReliable = (message: SipRequest | SipResponse): boolean => hasOption(message, "require", RELIABLE);
+
+/** What the INVITE is to have besides for a callee whose 421 demands nothing but reliable provisional responses (section 3); null for any other response. */
+export function demandedReliability(request: SipRequest, response: SipResponse): [name: string, value: string][] | null {
+  if (response.status !== 421 || request.method !== "INVITE" || hasOption(request, "supported", RELIABLE)) return null;
+  const demanded = optionTags(response, "require");
+  return demanded.length > 0 && demanded.every((tag) => tag === RELIABLE) ? [["Supported", RELIABLE]] : null;
 }
 
-/** The number of a provisional response that is to be acknowledged by PRACK (RFC 3262 section 7.1); null for any other. */
+/** The number of a provisional response that is to be acknowledged by PRACK (section 7.1); null for any other. */
 export function rseqOf(response: SipResponse): number | null {
   const rseq = response.fields.first("rseq") ?? "";
-  return response.status > 100 && named(response, "require").includes(RELIABLE) && RSEQ.test(rseq) ? Number(rseq) : null;
-}
-
-function named(message: SipRequest | SipResponse, header: string): string[] {
-  return message.headers(header).map((tag) => tag.toLowerCase());
+  return response.status > 100 && requiresReliable(response) && RSEQ.test(rseq) ? Number(rseq) : null;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "#src/kernel/clock.ts";
-import { SipRequest, type SipResponse } from "../grammar/message.ts";
+import type { SipRequest, SipResponse } from "../grammar/message.ts";
 import type { Refusal } from "./checks.ts";
+import { hasOption } from "./option-tags.ts";
 
 /** RFC 4028 section 4: the smallest interval worth a refresh, s. */
 const MIN_SE = 90;
@@ -28,7 +29,7 @@ const NO_TIMER: SessionTerms = { interval: null, ours: false, headers: [] };
 export function sessionTerms(request: SipRequest): SessionTerms | Refusal {
   const value = request.fields.first("session-expires") ?? "";
   const interval = secondsOf(value);
-  const isKnown = [...request.headers("supported"), ...request.headers("require")].some((tag) => tag.toLowerCase() === "timer");
+  const isKnown = hasOption(request, "supported", "timer") || hasOption(request, "require", "timer");
   if (interval === 0 || (interval < MIN_SE && !isKnown)) return NO_TIMER;
   if (interval < MIN_SE) return { status: 422, headers: [["Min-SE", String(MIN_SE)]] };
   const refresher = isKnown ? (refresherOf(value) ?? "uac") : "uas";
@@ -59,15 +60,16 @@ export function minimumOf(response: SipResponse): number {
 }
 
 /**
- * The INVITE again after a 422 to one that asked for no interval: a proxy between us had asked for too short a one (section 7.3). Null for any
- * other response; a refresh asks again by itself.
+ * What the INVITE is to have besides after a 422 to one that asked for no interval: a proxy between us had asked for too short a one (section
+ * 7.3). Null for any other response; a refresh asks again by itself.
  */
-export function withLongerInterval(request: SipRequest, response: SipResponse): SipRequest | null {
+export function demandedInterval(request: SipRequest, response: SipResponse): SessionTerms["headers"] | null {
   const least = response.status === 422 ? minimumOf(response) : 0;
   if (least === 0 || request.fields.first("session-expires") !== null) return null;
-  const fields = request.fields.clone().add("Session-Expires", String(least)).add("Min-SE", String(least));
-  fields.replaceFirst("CSeq", `${request.cseq.number + 1} ${request.method}`);
-  return new SipRequest(request.method, request.requestUri, fields, request.body);
+  return [
+    ["Session-Expires", String(least)],
+    ["Min-SE", String(least)],
+  ];
 }
 
 function secondsOf(value: string): number {
