@@ -14,6 +14,8 @@ import { untilFirstSignal } from "./signal.ts";
 
 /** Running calls may take this long to end after SIGTERM (R-292). */
 export const DRAIN_MS = 120_000;
+/** After that the log says what keeps the process: its supervisor is about to kill it. */
+const STOP_MS = 10_000;
 
 export async function run(args: string[]): Promise<number> {
   if (isHelped(args, `Usage: voicetill serve   (npm start)\n\nSettings, from the environment:\n\n${describeSettings()}`)) return 0;
@@ -61,10 +63,13 @@ export async function run(args: string[]): Promise<number> {
   const calls = app.activeCalls;
   const words = `Draining ${calls} ${calls === 1 ? "call" : "calls"}, at most ${DRAIN_MS / 1000} s; a second signal ends them.`;
   if (calls > 0) say("draining", { count: calls, ms: DRAIN_MS }, words);
+  const overdue = setTimeout(() => log.error("stop_overdue", { reason: process.getActiveResourcesInfo().join(" ") }), DRAIN_MS + STOP_MS);
   await app.drain(DRAIN_MS);
   await app.stop();
   await control?.close();
-  return 0;
+  clearTimeout(overdue);
+  // What the network holds open, a connection to a database that is gone without a word, keeps no process that has ended its work.
+  process.exit(0);
 }
 
 /** Whose value the port is; undefined when it was any free one. */

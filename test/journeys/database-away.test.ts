@@ -151,4 +151,9 @@ describe("a database that goes away", { skip: withoutPostgres }, async () => {
       await admin.end();
     }
   });
+
+  test("a process whose connections to the database have fallen silent ends all the same (R-292)", async () => {
+    proxy.silence();
+    await service.end();
+  });
 });

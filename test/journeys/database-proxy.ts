@@ -32,7 +32,8 @@ export async function startDatabaseProxy(): Promise<DatabaseProxy> {
   let loss: Loss | null = null;
   const pairs = new Set<{ client: Socket; upstream: Socket; isSilent: boolean }>();
 
-  const listener = createServer((client) => {
+  // Not even the end of a silent connection is answered.
+  const listener = createServer({ allowHalfOpen: true }, (client) => {
     if (isCut) {
       client.destroy();
       return;
@@ -68,6 +69,7 @@ export async function startDatabaseProxy(): Promise<DatabaseProxy> {
       [upstream, client],
     ] as const) {
       one.on("error", () => {});
+      one.on("end", () => void (pair.isSilent || one.end()));
       one.on("close", () => {
         if (!pair.isSilent) other.destroy();
         if (client.destroyed && upstream.destroyed) pairs.delete(pair);

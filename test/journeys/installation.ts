@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { systemClock, within } from "#src/kernel/clock.ts";
 import { createDatabase, migratedSnapshot } from "#src/platform/testing.ts";
 
 /** An installation as its operator has it: a data folder, settings, a database; processes and commands of the program on it. */
@@ -19,6 +20,8 @@ export const WEBHOOK_SECRET = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8
 export const API_KEY = "svc_test_0123456789abcdefghijABCDEFGHIJ01";
 const LOOPBACK = "127.0.0.0/8,::1/128";
 const START_MS = 90_000;
+/** Longer than the service takes to say what it has not ended. */
+const END_MS = 140_000;
 
 export interface Installation {
   folder: string;
@@ -141,7 +144,8 @@ export async function serve(env: Record<string, string>): Promise<Serving> {
     output: () => output,
     async end(signal = "SIGTERM") {
       child.kill(signal);
-      return (await exited)[0];
+      const late = () => assert.fail(`the service has not ended ${END_MS} ms after ${signal}: ${output}`);
+      return (await within(systemClock, END_MS, exited, late))[0];
     },
   };
 }
