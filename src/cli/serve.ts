@@ -69,7 +69,7 @@ export async function run(args: string[]): Promise<number> {
   await control?.close();
   clearTimeout(overdue);
   // What the network holds open, a connection to a database that is gone without a word, keeps no process that has ended its work.
-  process.exit(0);
+  return process.exit(0);
 }
 
 /** Whose value the port is; undefined when it was any free one. */

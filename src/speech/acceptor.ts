@@ -143,6 +143,13 @@ export const cardRule = (lengths: readonly number[]): DigitRule => ({
   ends: (state) => state === "0",
 });
 
+/** These digits alone. */
+export const onlyRule = (digits: readonly number[]): DigitRule => ({
+  start: "0",
+  next: (state, digit) => (digits[Number(state)] === digit ? [String(Number(state) + 1)] : []),
+  ends: (state) => Number(state) === digits.length,
+});
+
 /** What a rule takes but for these digits: what else was said, if it was not they. */
 export const exceptRule = (rule: DigitRule, digits: readonly number[]): DigitRule => {
   const parts = (state: string) => [state.slice(0, state.indexOf(" ")), state.slice(state.indexOf(" ") + 1)] as const;

@@ -1,19 +1,17 @@
-import { isDeepStrictEqual } from "node:util";
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
-import { LEAST_MARGIN, type Opinion, marginOf, opinion } from "./certainty.ts";
-import type { Decoder, Decoders, Scored } from "./decoder.ts";
+import { marginOf } from "./certainty.ts";
+import type { Decoders } from "./decoder.ts";
+import type { UtteranceAudio } from "./fields.ts";
 import { EXPIRY, expiryAcceptor } from "./phrases.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { RecognitionResult } from "./recognition-result.ts";
+import { rescore } from "./rescoring.ts";
 import { type Expiry, expiryOf } from "./spoken-numbers.ts";
-import { LARGER_SPEAKER, SMALLER_SPEAKER, warp } from "./warp.ts";
 
 /** A date that was begun anew takes seven. */
 const LONGEST_SECONDS = 8;
-/** A date fits its sound when it is not less likely than phones by more than this in each frame: most do. */
-const FITTING_MARGIN = -1;
-/** By how much a date that fits must lead all others, and one that fits less, in the engine's unit. */
-const LEAST_LEAD = { fitting: 150, unfitting: 400 };
+/** Without the second recogniser: how well a date must fit its sound beside phones, in each frame, and by how much lead all others. */
+const ALONE = { margin: -1, lead: 400 };
 
 /** "March twenty" is the beginning of a date, and not of 2020: earlier years are not listened for. */
 const EARLIEST_YEAR = 2022;
@@ -23,47 +21,23 @@ function dateIn(words: readonly string[]): Expiry | null {
   return date && date.year >= EARLIEST_YEAR ? date : null;
 }
 
-const QUESTION = {
-  grammar: EXPIRY,
-  meaningOf: dateIn,
-  leastMargin: () => LEAST_MARGIN,
-};
-
-/**
- * The expiry date in `samples`, or nothing. The other two voices are decoded aside, and how well a date fits its sound in them is measured where
- * that decides.
- */
+/** The expiry date in `samples`, or nothing. */
 export function understandDate(
-  { scoring, aside }: Pick<Decoders, "scoring" | "aside">,
-  samples: Float32Array,
-  line: "quiet" | "noisy" | "bad",
+  { scoring, verifier }: Pick<Decoders, "scoring" | "verifier">,
+  { samples, followed = [], line }: UtteranceAudio,
 ): RecognitionResult {
-  const nothing: RecognitionResult = { kind: "nothing" };
-  if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ) return nothing;
-  const voices = [SMALLER_SPEAKER, LARGER_SPEAKER].map((speaker) => {
-    const voice = warp(samples, speaker);
-    return { voice, heard: aside("scoring", EXPIRY, voice) };
+  if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ) return { kind: "nothing" };
+  const heard = rescore(line === "bad" ? null : verifier, samples, followed, {
+    rule: { what: "date" },
+    decoder: scoring,
+    grammar: EXPIRY,
+    others: (date) => expiryAcceptor({ except: date }),
+    exactly: (date) => expiryAcceptor({ only: date }),
+    meaningOf: dateIn,
+    keyOf: ({ month, year }) => `${month}/${year}`,
+    oddityOf: () => 0,
+    clear: { likelihood: -1, lead: 4, isAgreed: true },
+    isSureAlone: (best, _, lead) => lead >= ALONE.lead && marginOf(scoring, samples, best) >= ALONE.margin,
   });
-  const own = opinion(scoring, samples, QUESTION);
-  if (!own) return nothing;
-  const isFitting = own.margin >= FITTING_MARGIN;
-  if (leadOf(scoring, samples, own) < (isFitting ? LEAST_LEAD.fitting : LEAST_LEAD.unfitting)) return nothing;
-  const others: { voice: Float32Array; best: Scored; isSame: boolean }[] = [];
-  for (const { voice, heard } of voices) {
-    const best = heard();
-    const meaning = best && QUESTION.meaningOf(best.words);
-    if (!meaning) return nothing;
-    others.push({ voice, best, isSame: isDeepStrictEqual(meaning, own.meaning) });
-  }
-  const isAgreed = others.every(({ isSame }) => isSame);
-  if (!isAgreed && !(isFitting && others.some(({ voice, best, isSame }) => isSame && marginOf(scoring, voice, best) >= FITTING_MARGIN)))
-    return nothing;
-  return { kind: "expiry", ...own.meaning, certain: line !== "bad" };
-}
-
-/** By how much a date is likelier than any other: infinitely where those were given up on the way. */
-function leadOf(decoder: Decoder, samples: Float32Array, { meaning, score }: Opinion<Expiry>): number {
-  decoder.use(expiryAcceptor(meaning));
-  const other = decoder.score(samples);
-  return other ? score - other.score : Infinity;
+  return heard?.isCertain ? { kind: "expiry", ...heard.meaning, certain: line !== "bad" } : { kind: "nothing" };
 }

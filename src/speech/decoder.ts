@@ -41,8 +41,6 @@ export interface Decoders {
    * can be compared with what another does.
    */
   scoring: Decoder;
-  /** Begins a decoding by one of the two beside the others; what it returns waits for its outcome. */
-  aside: (kind: "batch" | "scoring", grammar: Acceptor, samples: Float32Array) => () => Scored | null;
   /** The second recogniser; null: there is none. */
   verifier: Verifying | null;
 }
@@ -78,24 +76,10 @@ const MODEL_BASE = fileURLToPath(new URL("model/", import.meta.resolve("soundswa
 
 /** Loads the 8 kHz model for one call, with the words of `telephone.dict` alone: half the memory of the engine's own dictionary. */
 export async function loadDecoders(verifier: Verifying | null = null): Promise<Decoders> {
-  const native = await loadEngine();
-  return { streaming: await loadDecoder(native, false), ...(await loadWholeDecoders(native)), verifier };
-}
-
-async function loadEngine(): Promise<Native> {
   const quiet = () => {};
-  return (await createModule({ modelBase: MODEL_BASE, print: quiet, printErr: quiet } as object)) as Native;
-}
-
-/** Those of finished utterances. What is to be decoded aside is decoded when it is waited for: there is one thread. */
-export async function loadWholeDecoders(native?: Native): Promise<Omit<Decoders, "streaming" | "verifier">> {
-  native ??= await loadEngine();
-  const decoders = { batch: await loadDecoder(native, false), scoring: await loadDecoder(native, true) };
-  const aside: Decoders["aside"] = (kind, grammar, samples) => () => {
-    decoders[kind].use(grammar);
-    return decoders[kind].score(samples);
-  };
-  return { ...decoders, aside };
+  const native = (await createModule({ modelBase: MODEL_BASE, print: quiet, printErr: quiet } as object)) as Native;
+  const [streaming, batch, scoring] = [await loadDecoder(native, false), await loadDecoder(native, false), await loadDecoder(native, true)];
+  return { streaming, batch, scoring, verifier };
 }
 
 async function loadDecoder(native: Native, scores: boolean): Promise<Decoder> {

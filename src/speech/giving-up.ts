@@ -4,7 +4,7 @@ import type { Decoder, Decoders } from "./decoder.ts";
 export class GivenUp extends Error {}
 
 /** The same decoders; each throws `GivenUp` in place of beginning another decoding, or waiting for one, once `isVain`. */
-export function whileNotVain({ streaming, batch, scoring, aside, verifier }: Decoders, isVain: () => boolean): Decoders {
+export function whileNotVain({ streaming, batch, scoring, verifier }: Decoders, isVain: () => boolean): Decoders {
   const check = () => {
     if (isVain()) throw new GivenUp();
   };
@@ -20,19 +20,11 @@ export function whileNotVain({ streaming, batch, scoring, aside, verifier }: Dec
     streaming,
     batch: checked(batch),
     scoring: checked(scoring),
-    aside(kind, grammar, samples) {
-      check();
-      const outcome = aside(kind, grammar, samples);
-      return () => {
-        check();
-        return outcome();
-      };
-    },
     verifier: verifier && {
       hear: (samples) => verifier.hear(samples),
-      verify(words, rule) {
+      weigh(texts, rule) {
         check();
-        return verifier.verify(words, rule);
+        return verifier.weigh(texts, rule);
       },
     },
   };

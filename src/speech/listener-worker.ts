@@ -1,5 +1,4 @@
 import { workerData } from "node:worker_threads";
-import { startAside } from "./aside.ts";
 import { loadDecoders } from "./decoder.ts";
 import { prepare } from "./fields.ts";
 import { serveCall, tell, tellResult } from "./listening.ts";
@@ -11,8 +10,7 @@ import { type EmbeddedListenerData, verifyingBy } from "./verifier-thread.ts";
  * JavaScript strings in speech workers and nowhere else; the thread is ended with the call, which gives its memory back (docs/security.md, Memory).
  */
 const { verifier } = workerData as EmbeddedListenerData;
-const [own, { aside }] = await Promise.all([loadDecoders(verifier && verifyingBy(verifier)), startAside()]);
-const decoders = { ...own, aside };
+const decoders = await loadDecoders(verifier && verifyingBy(verifier));
 prepare(decoders);
 
 serveCall(

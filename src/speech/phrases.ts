@@ -38,19 +38,22 @@ const dateOf = (text: string) => expiryOf(text.split(/[ _]/));
 const YEAR_BEGINNINGS = ["twenty", "two", "three", "four"];
 
 /**
- * Month and year, all but `except`, or the beginning of a date, which would else be heard as a whole one: "august twenty" was August 2028.
- * Years before 2022 are not listened for: "ten twenty" is the beginning of "ten twenty nine", and "nine two oh" sounds like "mango".
+ * Month and year, all but `except`, or `only` this one, or the beginning of a date, which would else be heard as a whole one: "august twenty" was
+ * August 2028. Years before 2022 are not listened for: "ten twenty" is the beginning of "ten twenty nine", and "nine two oh" sounds like "mango".
  */
-export function expiryAcceptor(except: Expiry | null = null): Acceptor {
+export function expiryAcceptor({ except, only }: { except?: Expiry; only?: Expiry } = {}): Acceptor {
+  const one = except ?? only;
+  const isItsMonth = (month: string) => dateOf(`${month} thirty`)?.month === one?.month;
+  const isItsYear = (year: string) => dateOf(`march ${year}`)?.year === one?.year;
   // The months of one kind of words lead to any year, that of `except` to any but its own.
   const rows = (kind: string, months: readonly string[], between: readonly string[]): Row[] =>
-    [false, true].flatMap((isExcept): Row[] => {
-      const state = isExcept ? `${kind} except` : kind;
+    (only ? [true] : [false, true]).flatMap((isItsOwn): Row[] => {
+      const state = isItsOwn ? `${kind} of the one` : kind;
       return [
-        ["date", state, months.filter((month) => (dateOf(`${month} thirty`)?.month === except?.month) === isExcept)],
+        ["date", state, months.filter((month) => isItsMonth(month) === isItsOwn)],
         [state, state, between],
-        [state, isExcept ? "year except" : "year", CENTURIES],
-        [state, "end", CENTURIES],
+        [state, isItsOwn ? "year of the one" : "year", CENTURIES],
+        ...(only ? [] : [[state, "end", CENTURIES] as const]),
       ];
     });
   return byLeftContext(
@@ -68,8 +71,8 @@ export function expiryAcceptor(except: Expiry | null = null): Acceptor {
       ...rows("name", MONTH_WORDS, ["of"]),
       ...rows("month", MONTHS, ["slash"]),
       ["year", "end", [...YEARS, ...YEAR_BEGINNINGS]],
-      ["year except", "end", YEAR_BEGINNINGS],
-      ["year except", "end", YEARS.filter((year) => dateOf(`march ${year}`)?.year !== except?.year)],
+      ["year of the one", "end", YEARS.filter((year) => isItsYear(year) === (only !== undefined))],
+      ...(only ? [] : [["year of the one", "end", YEAR_BEGINNINGS] as const]),
     ]),
   );
 }

@@ -20,6 +20,15 @@ export const isSingleDigit = (word: string): boolean => digitOf(word) >= 0;
 export const isNumberWord = (word: string): boolean =>
   isSingleDigit(word) || word in REPEATS || [...TEEN_WORDS, ...TENS_WORDS].includes(word as never);
 
+/** These words with one of them in place of its like in sound: "seventeen" and "seventy". */
+export function soundAlikes(words: readonly string[]): string[][] {
+  const likes = TEEN_WORDS.map((teen, units) => [teen, TENS_WORDS[units] ?? ""] as const).slice(3);
+  return words.flatMap((word, at) => {
+    const like = likes.find((pair) => pair.includes(word as never))?.find((each) => each !== word);
+    return like === undefined ? [] : [words.with(at, like)];
+  });
+}
+
 /** What is said in one breath of a number: "four", "forty two", "double four". */
 interface Reading {
   digits: readonly number[];

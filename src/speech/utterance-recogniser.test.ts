@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
-import test from "node:test";
+import test, { after } from "node:test";
 import { ULAW_SILENCE } from "#src/kernel/g711.ts";
 import { SPEAKERS } from "../../test/answer-samples.ts";
 import { type Decoder, loadDecoders } from "./decoder.ts";
+import { createVerifier, verifyingBy } from "./verifier-thread.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import type { RecognitionResult, ListenFor } from "./recognition-result.ts";
 import { type Speaking, busyTone, framesOf, melody, onLine, tones, utteranceOf } from "./testing.ts";
 
-const decoders = await loadDecoders();
+const verifier = createVerifier();
+after(() => verifier.stop());
+await verifier.start();
+const decoders = await loadDecoders(verifyingBy(verifier.connect()));
 
 interface Listening extends Speaking {
   have?: number;

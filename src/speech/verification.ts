@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { InferenceSession, Tensor, env } from "onnxruntime-web";
-import { holdsLuhn } from "#src/kernel/card.ts";
 import { withoutPrelude } from "./prelude.ts";
-import { digitsOf, isNumberWord, isSingleDigit } from "./spoken-numbers.ts";
-import { type AnswerRule, LEAST_SHARE, type Verification } from "./verifier-thread.ts";
+import { MONTH_WORDS } from "#src/kernel/number-words.ts";
+import { digitsOf, expiryOf, isNumberWord, soundAlikes } from "./spoken-numbers.ts";
+import type { AnswerRule, Weighed } from "./verifier-thread.ts";
 import { CAPITALS, MARKS, OTHER_WORDS, TOKENS } from "./word-tokens.ts";
 
 /**
@@ -21,21 +21,38 @@ const HEAD_VALUES = 36;
 const PEAK = 0.7;
 /** A word less likely than this was misheard: the second recogniser goes on from there by itself. */
 const MISHEARD = 0.5;
-/** Least probability of the end behind the last word for words to be as they were heard. */
-const LEAST_END = 0.05;
+/** Natural logarithm from which on a text has no word that is doubtful. */
+const LIKELY = -0.7;
+/** As unlikely as any word counts. */
+const LEAST_PROBABILITY = 1e-6;
 /** Words of a sixteen digits' number, and of a broken-off one before it, are fewer. */
 const MOST_WORDS = 40;
+/** "December two thousand and thirty one", and as many again. */
+const MOST_DATE_WORDS = 12;
 
 const tokensOf = (word: string): readonly number[] => TOKENS[word] ?? [];
 /** "O" is how the model writes some an "oh". */
 const NUMBER_WORDS = Object.keys(TOKENS).filter((word) => isNumberWord(word) || word === "o");
-/** All tokens that begin a word of a number. */
-const FIRST_TOKENS = [...new Set(NUMBER_WORDS.map((word) => tokensOf(word)[0] ?? 0))];
-/** The words among which one of a code is likely, which has no check digit: others too, and at the beginning of a text with a capital. */
-const CODE_TOKENS = [...FIRST_TOKENS, ...OTHER_WORDS];
-const INITIAL_TOKENS = [...new Set([...CODE_TOKENS, ...Object.values(CAPITALS)])];
-const amongOf = ({ isCard }: AnswerRule, isInitial: boolean): readonly number[] =>
-  isCard ? FIRST_TOKENS : isInitial ? INITIAL_TOKENS : CODE_TOKENS;
+const DATE_WORDS = [...NUMBER_WORDS, ...MONTH_WORDS, "slash", "of", "and", "thousand"];
+
+/** The words of an answer, and the tokens among which one that begins a word is likely: at the beginning of a text, and later. */
+interface Vocabulary {
+  words: readonly string[];
+  initial: readonly number[];
+  later: readonly number[];
+}
+
+/** Without a check digit what is no answer is likely too. */
+function vocabularyOf(words: readonly string[], others: readonly number[]): Vocabulary {
+  const later = [...new Set([...words.map((word) => tokensOf(word)[0] ?? 0), ...others])];
+  return { words, later, initial: others.length > 0 ? [...new Set([...later, ...Object.values(CAPITALS)])] : later };
+}
+
+const VOCABULARIES: Readonly<Record<AnswerRule["what"], Vocabulary>> = {
+  card: vocabularyOf(NUMBER_WORDS, []),
+  digits: vocabularyOf(NUMBER_WORDS, OTHER_WORDS),
+  date: vocabularyOf(DATE_WORDS, OTHER_WORDS),
+};
 /** "Zero" and "oh" are one digit: which of them is no difference. */
 const ZERO_WORDS = ["zero", "oh", "o"];
 const ZEROS = ZERO_WORDS.map((word) => tokensOf(word)[0] ?? 0);
@@ -76,12 +93,11 @@ const shareOf = (among: ReadonlyMap<number, number>, tokens: readonly number[]):
   tokens.reduce((sum, token) => sum + (among.get(token) ?? 0), 0);
 
 /** The likelier of two tokens for zero stands for both. */
-function likeliest(among: ReadonlyMap<number, number>): { token: number; share: number } {
-  const zero = shareOf(among, ZEROS);
+function likeliest(among: ReadonlyMap<number, number>): number {
   const [spoken = 0] = ZEROS.toSorted((a, b) => (among.get(b) ?? 0) - (among.get(a) ?? 0));
-  let best = { token: spoken, share: zero };
+  let best = { token: spoken, share: shareOf(among, ZEROS) };
   for (const [token, share] of among) if (share > best.share && !ZEROS.includes(token)) best = { token, share };
-  return best;
+  return best.token;
 }
 
 /** What may come behind so many tokens of these words: their next token, or what ends a word. */
@@ -91,27 +107,21 @@ function nextTokens(words: readonly string[], length: number): number[] {
   return [...new Set(next.flatMap((token) => (token === undefined ? ENDINGS : [token])))];
 }
 
-const beginningWith = (tokens: readonly number[]): string[] =>
-  NUMBER_WORDS.filter((word) => tokens.every((token, at) => tokensOf(word)[at] === token));
+const beginningWith = (among: readonly string[], tokens: readonly number[]): string[] =>
+  among.filter((word) => tokens.every((token, at) => tokensOf(word)[at] === token));
 
 /** Whether `words` hold a whole answer that may end there, must end there, or is too short yet. */
-function extentOf(words: readonly string[], { lengths, isCard }: AnswerRule): "short" | "whole" | "full" | "over" {
-  const digits = digitsOf(withoutPrelude(words)) ?? [];
-  const wanted = isCard ? [digits[0] === 3 && (digits[1] === 4 || digits[1] === 7) ? 15 : 16] : lengths;
+function extentOf(words: readonly string[], rule: AnswerRule): "short" | "whole" | "full" | "over" {
+  const answer = withoutPrelude(words);
+  if (rule.what === "date") {
+    const date = expiryOf(answer);
+    return date === null ? (answer.length > MOST_DATE_WORDS ? "over" : "short") : date.year % 10 === 0 ? "whole" : "full";
+  }
+  const digits = digitsOf(answer) ?? [];
+  const wanted = rule.what === "card" ? [digits[0] === 3 && (digits[1] === 4 || digits[1] === 7) ? 15 : 16] : rule.lengths;
   if (digits.length > Math.max(...wanted)) return "over";
   if (digits.length === Math.max(...wanted)) return "full";
   return wanted.includes(digits.length) ? "whole" : "short";
-}
-
-/**
- * Where the least likely word of a card's number is a single digit, and the check digit holds: it vouches for one digit, of which it holds for
- * one of ten alone. The model leaves out many an "oh" between two digits, and goes on rightly behind it.
- */
-function vouchedFor(words: readonly string[], likely: readonly number[]): number | null {
-  const digits = digitsOf(words) ?? [];
-  if (!holdsLuhn(digits.length, (fromEnd) => digits.at(-fromEnd) ?? 0)) return null;
-  const at = likely.indexOf(Math.min(...likely));
-  return isSingleDigit(words[at] ?? "") && !(words[at - 1] ?? "").match(/^(double|triple)$/) ? at : null;
 }
 
 /** The decoder's memory of what it has read: by name, its tensors. */
@@ -152,19 +162,27 @@ export class Verifier {
     return heard as Tensor;
   }
 
-  /** Checks `words`, and says what was said where it was something else. Null when a word is unknown. */
-  async verify(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<Verification | null> {
-    if (words.some((word) => tokensOf(word).length === 0)) return null;
-    const first = words.length - withoutPrelude(words).length;
-    const { likely, end } = await this.#likelihoods(sound, words, rule);
-    const answer = likely.slice(first);
-    const extent = extentOf(words, rule);
-    const isWhole = end >= LEAST_END && (extent === "whole" || extent === "full");
-    const vouched = rule.isCard ? vouchedFor(words.slice(first), answer) : null;
-    const least = Math.min(...answer.filter((_, at) => at !== vouched));
-    if (isWhole && least >= LEAST_SHARE) return { words: [...words], least, isSame: true };
-    const misheard = answer.findIndex((share) => share < MISHEARD);
-    return await this.#goOn(sound, words.slice(0, first + Math.max(0, misheard)), rule);
+  /** As `Verifying.weigh`. Texts with a word that is unknown are left out. */
+  async weigh(sound: Sound, texts: readonly (readonly string[])[], rule: AnswerRule): Promise<Weighed[]> {
+    const weighed = new Map<string, Weighed & { answer: number[]; first: number }>();
+    const weigh = async (words: readonly string[]) => {
+      const key = words.join(" ");
+      if (weighed.has(key) || words.length === 0 || words.some((word) => tokensOf(word).length === 0)) return;
+      const first = words.length - withoutPrelude(words).length;
+      const { likely, end } = await this.#likelihoods(sound, words, rule);
+      const answer = likely.slice(first);
+      const likelihood = [...answer, end].reduce((sum, share) => sum + Math.log(Math.max(share, LEAST_PROBABILITY)), 0);
+      weighed.set(key, { words: [...words], likelihood, answer, first });
+    };
+    for (const words of texts) await weigh(words);
+    for (const { words, answer, first, likelihood } of [...weighed.values()]) {
+      if (likelihood >= LIKELY) continue;
+      const misheard = answer.findIndex((share) => share < MISHEARD);
+      await weigh(await this.#goOn(sound, words.slice(0, first + Math.max(0, misheard)), rule));
+    }
+    // A card's check digit tells them apart, and a date has none.
+    if (rule.what === "digits") for (const { words } of [...weighed.values()]) for (const like of soundAlikes(words)) await weigh(like);
+    return Array.from(weighed.values(), ({ words, likelihood }) => ({ words, likelihood }));
   }
 
   /** How likely each word is at its place, and the end behind the last. */
@@ -176,65 +194,58 @@ export class Verifier {
       if (at < words.length - 1) ids.push(MARKS.comma);
       return place;
     });
-    const read = this.#reader(sound);
-    const logits = await read(ids);
+    const { words: known, initial, later } = VOCABULARIES[rule.what];
+    const logits = await this.#reader(sound)(ids);
     const likely = words.map((word, at) => {
       const place = places[at] ?? 0;
       const tokens = tokensOf(word);
-      const among = shares(logits(place), amongOf(rule, at === 0));
+      const among = shares(logits(place), at === 0 ? initial : later);
       const spellings = ZERO_WORDS.includes(word) ? ZERO_WORDS : [word];
       let share = shareOf(
         among,
         spellings.flatMap((each) => [tokensOf(each)[0] ?? 0, ...(at === 0 && CAPITALS[each] !== undefined ? [CAPITALS[each]] : [])]),
       );
       for (let length = 1; length <= tokens.length; length++) {
-        const next = nextTokens(beginningWith(tokens.slice(0, length)), length);
+        const next = nextTokens(beginningWith(known, tokens.slice(0, length)), length);
         if (next.length > 1)
           share *= shareOf(shares(logits(place + length), next), tokens[length] === undefined ? ENDINGS : tokens.slice(length, length + 1));
       }
       // That the answer goes on: behind a comma the model writes a word whether one was said or not.
-      const ending = at > 0 && !rule.isCard ? shareOf(shares(logits(place - 1), ENDINGS), [MARKS.stop, MARKS.end]) : 0;
+      const ending = at > 0 && rule.what !== "card" ? shareOf(shares(logits(place - 1), ENDINGS), [MARKS.stop, MARKS.end]) : 0;
       return share * (1 - ending);
     });
     return { likely, end: shareOf(shares(logits(ids.length - 1), ENDINGS), [MARKS.stop, MARKS.end]) };
   }
 
-  /** Writes on behind `words` until the answer ends. */
-  async #goOn(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<Verification> {
+  /** What it writes behind `words`, and these, until the answer ends. */
+  async #goOn(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<string[]> {
+    const { words: known, later } = VOCABULARIES[rule.what];
     const said = [...words];
     const read = this.#reader(sound);
-    let least = 1;
     let unread = [MARKS.begin, ...words.flatMap((word) => [...tokensOf(word), MARKS.comma])];
     while (said.length < MOST_WORDS) {
       const firstLogits = await read(unread);
-      const { token, share } = likeliest(shares(firstLogits(unread.length - 1), amongOf(rule, false)));
-      if (OTHER_WORDS.includes(token)) return { words: said, least: 0, isSame: false };
+      const token = likeliest(shares(firstLogits(unread.length - 1), later));
+      if (OTHER_WORDS.includes(token)) return said;
       const tokens = [token];
-      let likely = share;
       for (;;) {
         const logits = (await read(tokens.slice(-1)))(0);
-        const among = shares(logits, nextTokens(beginningWith(tokens), tokens.length));
-        const ending = shareOf(among, ENDINGS);
+        const among = shares(logits, nextTokens(beginningWith(known, tokens), tokens.length));
         const [next = 0, nextShare = 0] = [...among].filter(([each]) => !ENDINGS.includes(each)).toSorted(([, a], [, b]) => b - a)[0] ?? [];
-        if (nextShare > ending) {
+        if (nextShare > shareOf(among, ENDINGS)) {
           tokens.push(next);
-          likely *= nextShare;
           continue;
         }
-        likely *= ending;
-        const word = beginningWith(tokens).find((each) => tokensOf(each).length === tokens.length) ?? "";
+        const word = beginningWith(known, tokens).find((each) => tokensOf(each).length === tokens.length) ?? "";
         said.push(word === "o" ? "oh" : word);
-        least = Math.min(least, likely);
         const extent = extentOf(said, rule);
         const end = shareOf(shares(logits, ENDINGS), [MARKS.stop, MARKS.end]);
-        if (extent === "over" || (extent === "whole" && end >= MISHEARD)) return { words: said, least, isSame: false };
-        if (extent === "short" && !rule.isCard) least = Math.min(least, 1 - end);
-        if (extent === "full") return { words: said, least: end >= LEAST_END ? least : 0, isSame: false };
+        if (extent === "over" || extent === "full" || (extent === "whole" && end >= MISHEARD)) return said;
         break;
       }
       unread = [MARKS.comma];
     }
-    return { words: said, least: 0, isSame: false };
+    return said;
   }
 
   /** Reads further tokens of one text; the logits behind each of them. */

@@ -2,31 +2,24 @@ import { once } from "node:events";
 import { MessageChannel, type MessagePort, Worker, receiveMessageOnPort } from "node:worker_threads";
 import { type TaskCount, newTaskCount, waitForTasks } from "./task-count.ts";
 
-/** Digits that a whole answer has. */
-export interface AnswerRule {
-  lengths: readonly number[];
-  /** A card's number: fifteen digits behind 34 and 37, else sixteen. */
-  isCard: boolean;
-}
+/** Which answer it is: a card's number has fifteen digits behind 34 and 37, else sixteen; other digits have one of `lengths`. */
+export type AnswerRule = { what: "card" } | { what: "date" } | { what: "digits"; lengths: readonly number[] };
 
-export interface Verification {
-  /** What was said, with what came before the answer. */
+/** A text of an answer, and how likely the second recogniser holds it for: natural logarithm of the probability, among the words of answers. */
+export interface Weighed {
   words: string[];
-  /** Probability among the words of numbers of the least likely word of the answer, 0 to 1. */
-  least: number;
-  /** They are the words that were to be verified. */
-  isSame: boolean;
+  likelihood: number;
 }
-
-/** Least probability of each word, for words to be as they were heard; a card's number has its check digit besides. */
-export const LEAST_SHARE = 0.3;
 
 /** What a call's recogniser asks the second one. Synchronous: it belongs in a worker. */
 export interface Verifying {
   /** Begins to hear an utterance, beside whatever the caller of this does next. */
   hear(samples: Float32Array): void;
-  /** Judges what was heard in it. Null when the second recogniser cannot tell, or is not there. */
-  verify(words: readonly string[], rule: AnswerRule): Verification | null;
+  /**
+   * Weighs texts of the answer, what it hears itself from the first misheard word of each on, and what sounds like any of
+   * these. Null when the second recogniser is not there.
+   */
+  weigh(texts: readonly (readonly string[])[], rule: AnswerRule): Weighed[] | null;
 }
 
 /** One call's way to the thread of the second recogniser. */
@@ -44,7 +37,7 @@ export interface EmbeddedListenerData {
 /** The thread can serve this connection. */
 export const opened = ({ done }: VerifierConnection): void => void Atomics.compareExchange(done, 0, LOADING, 0);
 
-export type VerifierTask = { samples: Float32Array<ArrayBuffer> } | { words: readonly string[]; rule: AnswerRule };
+export type VerifierTask = { samples: Float32Array<ArrayBuffer> } | { texts: readonly (readonly string[])[]; rule: AnswerRule };
 
 const ENDED = -1;
 const LOADING = -2;
@@ -60,13 +53,13 @@ export function verifyingBy({ port, done }: VerifierConnection): Verifying {
       isHeard = Atomics.load(done, 0) >= 0;
       if (isHeard) tell({ samples: Float32Array.from(samples) });
     },
-    verify(words, rule) {
+    weigh(texts, rule) {
       if (!isHeard) return null;
-      tell({ words, rule });
+      tell({ texts, rule });
       if (!waitForTasks(done, ++asked, LONGEST_MS)) return null;
       // Those that were not waited for come first.
-      let outcome: Verification | null = null;
-      for (let sent = receiveMessageOnPort(port); sent; sent = receiveMessageOnPort(port)) outcome = sent.message as Verification | null;
+      let outcome: Weighed[] | null = null;
+      for (let sent = receiveMessageOnPort(port); sent; sent = receiveMessageOnPort(port)) outcome = sent.message as Weighed[] | null;
       return outcome;
     },
   };

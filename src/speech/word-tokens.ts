@@ -1,6 +1,6 @@
 /**
  * Tokens by which Moonshine writes the words of an answer, each with the space before it: of the vocabulary of Llama's tokenizer (32,000
- * pieces, byte pair encoding), which the model shares.
+ * pieces, byte pair encoding), which the model shares. Names of months begin with a capital.
  */
 export const TOKENS: Readonly<Record<string, readonly number[]>> = {
   zero: [5225],
@@ -35,6 +35,22 @@ export const TOKENS: Readonly<Record<string, readonly number[]>> = {
   ninety: [17081, 3305],
   double: [3765],
   triple: [21954],
+  january: [5490],
+  february: [6339],
+  march: [4779],
+  april: [3786],
+  may: [2610],
+  june: [5306],
+  july: [5468],
+  august: [3111],
+  september: [3839],
+  october: [5533],
+  november: [3979],
+  december: [5846],
+  slash: [24765],
+  of: [310],
+  and: [322],
+  thousand: [10405],
   actually: [2869],
   again: [1449],
   alright: [394, 1266],
@@ -65,6 +81,10 @@ export const TOKENS: Readonly<Record<string, readonly number[]>> = {
   uh: [318, 29882],
   um: [1922],
   er: [604],
+  date: [2635],
+  expiration: [1518, 12232],
+  expires: [1518, 2658],
+  in: [297],
   wait: [4480],
   well: [1532],
   yes: [4874],

@@ -1,0 +1,131 @@
+import type { Acceptor } from "./acceptor.ts";
+import type { Decoder, Decoders, Scored } from "./decoder.ts";
+import type { AnswerRule } from "./verifier-thread.ts";
+
+/**
+ * What was said, by two recognisers that have nothing in common: what one mistakes, the other mostly does not. Each names what it hears, both score
+ * all of it, and the likeliest by both together counts when nothing else is nearly as likely.
+ */
+
+/** How much of the engine's unit counts as much as one of a natural logarithm: it takes its frames for independent, which they are not. */
+const UNITS_PER_NAT = 50;
+/** By how much the likeliest must lead all else that was heard, natural logarithm by both. */
+const LEAST_LEAD = 3;
+/** How likely the second recogniser must hold it for, also where the first one alone would be sure, and beside what that holds for likelier. */
+const LEAST_LIKELIHOOD = { doubtful: -5, sure: -8 };
+const MOST_BEHIND = 4;
+
+/** A question, as its answers are decoded and scored. */
+export interface Scoring<Meaning> {
+  rule: AnswerRule;
+  /** One whose scores can be compared. */
+  decoder: Decoder;
+  /** Answers; all but one of them, or what else is heard in its place; and one alone. */
+  grammar: Acceptor;
+  others: (meaning: Meaning) => Acceptor;
+  exactly: (meaning: Meaning) => Acceptor;
+  /** Null: words that answer nothing. */
+  meaningOf: (words: readonly string[]) => Meaning | null;
+  /** Meanings with the same one are the same. */
+  keyOf: (meaning: Meaning) => string;
+  /** By how much, natural logarithm, callers are less likely to mean this than an answer; 0: it is one. */
+  oddityOf: (meaning: Meaning) => number;
+  /** How likely by the second recogniser alone, and how far before all else, an answer need not be compared with what the first one hears besides. */
+  clear: { likelihood: number; lead: number; isAgreed: boolean };
+  /** Without the second recogniser: whether the first one's best counts, by its lead over all else, in the engine's unit. */
+  isSureAlone: (best: Scored, meaning: Meaning, lead: number) => boolean;
+}
+
+export interface Rescored<Meaning> {
+  meaning: Meaning;
+  /** An answer, beyond doubt. */
+  isCertain: boolean;
+}
+
+interface Hypothesis<Meaning> {
+  meaning: Meaning;
+  /** By the second recogniser, natural logarithm, less what is odd about it. */
+  likelihood: number;
+  /** By the first one, in the engine's unit; null until it is asked. */
+  score: number | null;
+}
+
+/** The likeliest meaning of `samples`; null when it is none. `followed`: words that were heard while they were spoken. */
+export function rescore<Meaning>(
+  verifier: Decoders["verifier"],
+  samples: Float32Array,
+  followed: readonly string[],
+  scoring: Scoring<Meaning>,
+): Rescored<Meaning> | null {
+  const { decoder, meaningOf, keyOf, oddityOf, clear } = scoring;
+  const score = (grammar: Acceptor) => {
+    decoder.use(grammar);
+    return decoder.score(samples);
+  };
+  const hypotheses = new Map<string, Hypothesis<Meaning>>();
+  /** Of several readings of one meaning the likeliest counts. */
+  const weigh = (texts: readonly (readonly string[])[], scored: Scored): boolean => {
+    const weighed = verifier?.weigh(texts, scoring.rule) ?? null;
+    for (const { words, likelihood } of weighed ?? []) {
+      const meaning = meaningOf(words);
+      if (meaning === null) continue;
+      const known = hypotheses.get(keyOf(meaning));
+      const whole = likelihood - oddityOf(meaning);
+      if (!known) hypotheses.set(keyOf(meaning), { meaning, likelihood: whole, score: null });
+      else known.likelihood = Math.max(known.likelihood, whole);
+    }
+    const meaning = meaningOf(scored.words);
+    const known = meaning === null ? undefined : hypotheses.get(keyOf(meaning));
+    if (known) known.score = Math.max(known.score ?? -Infinity, scored.score);
+    return weighed !== null;
+  };
+  const rankedBy = (value: (hypothesis: Hypothesis<Meaning>) => number) =>
+    Array.from(hypotheses.values()).toSorted((a, b) => value(b) - value(a));
+  const likelihoodOf = ({ likelihood }: Hypothesis<Meaning>) => likelihood;
+
+  verifier?.hear(samples);
+  const best = score(scoring.grammar);
+  if (!best) return null;
+  const own = meaningOf(best.words);
+  const isWeighed = weigh(followed.length > 0 ? [best.words, followed] : [best.words], best);
+  const [likely, lessLikely] = rankedBy(likelihoodOf);
+  const isClear =
+    likely &&
+    oddityOf(likely.meaning) === 0 &&
+    likely.likelihood >= clear.likelihood &&
+    likely.likelihood - (lessLikely?.likelihood ?? -Infinity) >= clear.lead;
+  if (isClear && (!clear.isAgreed || (own !== null && keyOf(likely.meaning) === keyOf(own))))
+    return { meaning: likely.meaning, isCertain: true };
+
+  let isSureAlone = false;
+  if (own !== null) {
+    const other = score(scoring.others(own));
+    const otherMeaning = other && meaningOf(other.words);
+    const lead = other ? best.score - other.score : Infinity;
+    // A command, say.
+    if (lead < 0 && otherMeaning === null) return null;
+    if (!isWeighed && lead < 0 && otherMeaning !== null) return { meaning: otherMeaning, isCertain: false };
+    isSureAlone = oddityOf(own) === 0 && scoring.isSureAlone(best, own, lead);
+    if (!isWeighed) return { meaning: own, isCertain: isSureAlone };
+    if (other && otherMeaning !== null) weigh([other.words], other);
+  }
+  // What was not asked of the first recogniser is taken to be as likely by it as what that heard itself: what could win by that is asked.
+  const worthOf = (hypothesis: Hypothesis<Meaning>) => hypothesis.likelihood + (hypothesis.score ?? best.score) / UNITS_PER_NAT;
+  for (;;) {
+    const [first, ...rest] = rankedBy(worthOf);
+    if (!first) return own === null ? null : { meaning: own, isCertain: false };
+    const isRival = (rival: Hypothesis<Meaning>) => worthOf(rival) > worthOf(first) - LEAST_LEAD;
+    const unscored = [first, ...rest.filter(isRival)].find((hypothesis) => hypothesis.score === null);
+    if (unscored) {
+      unscored.score = score(scoring.exactly(unscored.meaning))?.score ?? -Infinity;
+      continue;
+    }
+    const { meaning, likelihood } = first;
+    const isOwn = isSureAlone && own !== null && keyOf(meaning) === keyOf(own);
+    const least = Math.max(
+      LEAST_LIKELIHOOD[isOwn ? "sure" : "doubtful"],
+      (rankedBy(likelihoodOf)[0]?.likelihood ?? likelihood) - MOST_BEHIND,
+    );
+    return { meaning, isCertain: oddityOf(meaning) === 0 && likelihood >= least && !rest.some(isRival) };
+  }
+}
