@@ -96,6 +96,14 @@ for (const [name, command, program] of LANGUAGES) {
     assert.equal(answerFor(signedAt(0, OTHER)), "no", "another secret");
     assert.equal(answerFor(signedAt(0, EXAMPLE_SECRET), `${BODY} `), "no", "another body");
     assert.equal(answerFor(signedAt(-400, EXAMPLE_SECRET)), "no", "an old one");
+    assert.equal(answerFor({}), "no", "no webhook at all");
+    assert.equal(answerFor({ ...signedAt(0, EXAMPLE_SECRET), "webhook-timestamp": "²" }), "no", "no number");
+    // As PHP's getallheaders() spells them.
+    const spelled = Object.entries(signedAt(0, EXAMPLE_SECRET)).map(([header, value]) => [
+      header.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()),
+      value,
+    ]);
+    if (command === "php") assert.equal(answerFor(Object.fromEntries(spelled)), "yes", "other names");
   });
 }
 
