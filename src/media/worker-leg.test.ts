@@ -318,7 +318,7 @@ test("reports follow a peer that moves, whatever came late from the former place
   leg.setRemote({ ...remote, rtcp: { host: HOST, port: ports[0] ?? 0 } });
   await digit();
   leg.setRemote({ ...remote, port: remote.port + 2, rtcp: { host: HOST, port: ports[1] ?? 0 } });
-  for (const socket of [former, moved]) {
+  for (const socket of [former, moved, former]) {
     // By the RTP port, so that it is read before the digit.
     socket.send(RTCP, port, HOST);
     await digit();

@@ -73,6 +73,8 @@ export class WorkerLeg implements RelayTarget {
   readonly #rtcp: RtcpSession;
   /** Where the peer's RTCP came from last: behind NAT it is not where its description says. */
   #rtcpSource: Address | null = null;
+  /** Where our reports went before the peer moved: his, still on their way from there, lead nothing back. */
+  #formerRtcp: Address | null = null;
   readonly #arrivals: ArrivalTimes;
   /** The packet that is being read. */
   readonly #packet = {} as RtpPacket;
@@ -153,11 +155,15 @@ export class WorkerLeg implements RelayTarget {
     const now = this.#deps.clock.monotonic();
     // He may send tones from here on.
     if (remote.eventPayloadType === null && this.#remote?.eventPayloadType !== null) this.#sendsEvents = false;
+    const reported = this.#rtcpTarget();
     this.#remote = remote;
     this.#rtcpSource = null;
     this.#setKeys(remote);
     if (!this.#lock) this.#lock = new SourceLock(remote, this.#options.signallingHost);
-    else if (!isUnspecified(remote.host) && this.#lock.renegotiate(remote)) this.#sendsEvents = false;
+    else if (!isUnspecified(remote.host) && this.#lock.renegotiate(remote)) {
+      this.#sendsEvents = false;
+      this.#formerRtcp = reported;
+    }
     this.#lastPacketAt = now;
     this.#mediaLost = false;
     this.#applyFormat();
@@ -356,16 +362,19 @@ export class WorkerLeg implements RelayTarget {
 
   /** False: there is nowhere to send to. */
   #transmitRtcp(datagram: Uint8Array): boolean {
-    const remote = this.#remote;
-    if (!this.#lock || !remote || isUnspecified(remote.host)) return false;
+    const target = this.#rtcpTarget();
+    if (!target || target.port > 65_535) return false;
     const packet = this.#srtp ? this.#srtp.protectRtcp(datagram) : datagram;
-    const isMuxed = remote.rtcp === "muxed";
-    const negotiated = typeof remote.rtcp === "object" ? remote.rtcp : { host: remote.host, port: remote.port + 1 };
-    const { host, port } = isMuxed ? this.#lock.target : (this.#rtcpSource ?? negotiated);
-    if (port > 65_535) return false;
-    if (isMuxed) this.#sockets.send(packet, port, host);
-    else this.#sockets.sendRtcp(packet, port, host);
+    if (this.#remote?.rtcp === "muxed") this.#sockets.send(packet, target.port, target.host);
+    else this.#sockets.sendRtcp(packet, target.port, target.host);
     return true;
+  }
+
+  #rtcpTarget(): Address | null {
+    const remote = this.#remote;
+    if (!this.#lock || !remote || isUnspecified(remote.host)) return null;
+    if (remote.rtcp === "muxed") return this.#lock.target;
+    return this.#rtcpSource ?? remote.rtcp ?? { host: remote.host, port: remote.port + 1 };
   }
 
   #onRtcp(datagram: Uint8Array, { address, port }: RemoteInfo): void {
@@ -376,7 +385,7 @@ export class WorkerLeg implements RelayTarget {
     const now = this.#deps.clock.monotonic();
     const rtcp = packet && this.#rtcp.receive(packet, now);
     if (!rtcp) return;
-    this.#rtcpSource = { host: address, port };
+    if (this.#formerRtcp?.host !== address || this.#formerRtcp.port !== port) this.#rtcpSource = { host: address, port };
     for (const ssrc of rtcp.leaving) this.#ssrc.leave(ssrc);
     this.#notePacket(now);
   }
