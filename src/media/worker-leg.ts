@@ -17,6 +17,7 @@ import { codecOf, rename } from "./payload-types.ts";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
 import { Relay, type RelayTarget } from "./relay.ts";
 import { RtcpSession } from "./rtcp-session.ts";
+import { RtcpTarget } from "./rtcp-target.ts";
 import { type RtpPacket, isRtcp, readRtp } from "./rtp.ts";
 import { isUnspecified, type RemoteMedia } from "./sdp.ts";
 import { type OutgoingFormat, type StreamPacket, type StreamSeed, Sender } from "./sender.ts";
@@ -71,10 +72,7 @@ export class WorkerLeg implements RelayTarget {
   readonly #telephoneEvents = new TelephoneEventReceiver();
   readonly #statistics = new ReceiverStatistics();
   readonly #rtcp: RtcpSession;
-  /** Where the peer's RTCP came from last: behind NAT it is not where its description says. */
-  #rtcpSource: Address | null = null;
-  /** Where our reports went before the peer moved: his, still on their way from there, lead nothing back. */
-  #formerRtcp: Address | null = null;
+  readonly #rtcpTarget = new RtcpTarget();
   readonly #arrivals: ArrivalTimes;
   /** The packet that is being read. */
   readonly #packet = {} as RtpPacket;
@@ -155,15 +153,13 @@ export class WorkerLeg implements RelayTarget {
     const now = this.#deps.clock.monotonic();
     // He may send tones from here on.
     if (remote.eventPayloadType === null && this.#remote?.eventPayloadType !== null) this.#sendsEvents = false;
-    const reported = this.#rtcpTarget();
+    const reported = this.#remote && this.#lock && this.#rtcpTarget.of(this.#remote, this.#lock.target);
     this.#remote = remote;
-    this.#rtcpSource = null;
     this.#setKeys(remote);
-    if (!this.#lock) this.#lock = new SourceLock(remote, this.#options.signallingHost);
-    else if (!isUnspecified(remote.host) && this.#lock.renegotiate(remote)) {
-      this.#sendsEvents = false;
-      this.#formerRtcp = reported;
-    }
+    const isMoved = this.#lock !== null && !isUnspecified(remote.host) && this.#lock.renegotiate(remote);
+    this.#lock ??= new SourceLock(remote, this.#options.signallingHost);
+    this.#rtcpTarget.renegotiate(isMoved ? reported : null);
+    if (isMoved) this.#sendsEvents = false;
     this.#lastPacketAt = now;
     this.#mediaLost = false;
     this.#applyFormat();
@@ -362,19 +358,12 @@ export class WorkerLeg implements RelayTarget {
 
   /** False: there is nowhere to send to. */
   #transmitRtcp(datagram: Uint8Array): boolean {
-    const target = this.#rtcpTarget();
-    if (!target || target.port > 65_535) return false;
+    const target = this.#remote && this.#lock && this.#rtcpTarget.of(this.#remote, this.#lock.target);
+    if (!target) return false;
     const packet = this.#srtp ? this.#srtp.protectRtcp(datagram) : datagram;
     if (this.#remote?.rtcp === "muxed") this.#sockets.send(packet, target.port, target.host);
     else this.#sockets.sendRtcp(packet, target.port, target.host);
     return true;
-  }
-
-  #rtcpTarget(): Address | null {
-    const remote = this.#remote;
-    if (!this.#lock || !remote || isUnspecified(remote.host)) return null;
-    if (remote.rtcp === "muxed") return this.#lock.target;
-    return this.#rtcpSource ?? remote.rtcp ?? { host: remote.host, port: remote.port + 1 };
   }
 
   #onRtcp(datagram: Uint8Array, { address, port }: RemoteInfo): void {
@@ -385,7 +374,7 @@ export class WorkerLeg implements RelayTarget {
     const now = this.#deps.clock.monotonic();
     const rtcp = packet && this.#rtcp.receive(packet, now);
     if (!rtcp) return;
-    if (this.#formerRtcp?.host !== address || this.#formerRtcp.port !== port) this.#rtcpSource = { host: address, port };
+    this.#rtcpTarget.learn({ host: address, port });
     for (const ssrc of rtcp.leaving) this.#ssrc.leave(ssrc);
     this.#notePacket(now);
   }
