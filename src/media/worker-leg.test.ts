@@ -101,6 +101,24 @@ test("30 s without RTP and RTCP are reported as lost media, once; a packet start
   assert.equal(lost(), 1);
 });
 
+test("silence is not reported while nobody watches for it, and counts anew from then on (R-321)", (t) => {
+  const { clock, leg, remote, lost } = rig(t);
+  leg.setRemote(remote);
+  leg.watchMedia(false);
+  const pass = (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      clock.advance(1_000);
+      leg.watch(clock.monotonic());
+    }
+  };
+  pass(60);
+  leg.watchMedia(true);
+  pass(29);
+  assert.equal(lost(), 0);
+  pass(1);
+  assert.equal(lost(), 1);
+});
+
 for (const offset of [0, 1]) {
   test(`RTCP on the RTP port + ${offset} counts as life: the caller may be silent (R-278)`, async (t) => {
     const { clock, leg, peer, port, remote, lost } = rig(t);

@@ -108,6 +108,7 @@ export class WorkerLeg implements RelayTarget {
   /** When the newest packet came. */
   #receivedAt = 0;
   #mediaLost = false;
+  #isMediaWatched = true;
 
   /** Binds the leg's ports; throws when one is taken. */
   constructor(deps: WorkerLegDeps, bindHost: string, port: number, options: LegOptions, seed: StreamSeed) {
@@ -212,6 +213,10 @@ export class WorkerLeg implements RelayTarget {
     this.#listener.watch(on);
   }
 
+  watchMedia(on: boolean): void {
+    this.#isMediaWatched = on;
+  }
+
   listen(port: MessagePort): void {
     this.#listener.start(port);
   }
@@ -244,7 +249,7 @@ export class WorkerLeg implements RelayTarget {
   watch(now: number): void {
     this.#breakSilence(now);
     // Who holds us promises no audio, whatever he may send (RFC 3264 section 8.4): the call lives until its own limits.
-    if (this.#remote?.direction !== "sendrecv") return void (this.#lastPacketAt = now);
+    if (this.#remote?.direction !== "sendrecv" || !this.#isMediaWatched) return void (this.#lastPacketAt = now);
     if (this.#mediaLost || now - this.#lastPacketAt < this.#deps.mediaLostAfterMs) return;
     this.#mediaLost = true;
     this.#deps.report({ type: "mediaLost" });

@@ -27,7 +27,7 @@ after(async () => {
 
 /**
  * A caller of a project that wants REFER, whose side ends it so; `hangsUp`: the caller is gone then; `isLate`: his side has him with the target
- * when he is being told that nobody answers.
+ * when he is being told that nobody answers; `isSilent`: no packet comes from there while it carries the REFER out.
  */
 async function rig(
   outcome: Outcome,
@@ -36,6 +36,7 @@ async function rig(
     acceptsRefer = true,
     hangsUp = false,
     isLate = false,
+    isSilent = false,
     hasTrunk = true,
     domain = "carrier.example",
   } = {},
@@ -52,7 +53,7 @@ async function rig(
   const dialog = Object.assign(new TestDialog(), {
     refer: (options: ReferOptions): Promise<Outcome> => {
       referrals.push(options);
-      if (hangsUp) hangUp.abort();
+      if (hangsUp || (isSilent && leg.isMediaWatched)) hangUp.abort();
       return Promise.resolve(outcome);
     },
   });
@@ -83,7 +84,8 @@ async function rig(
   await turn();
   const { transferStatus } = (await fixture.sessions.find(fixture.database.db, id))!;
   const { invitations } = userAgent;
-  return { status: transferStatus, referrals, dialled: invitations.length, isLetGo: dialog.ended, heard: leg.played, id };
+  const { isMediaWatched } = leg;
+  return { status: transferStatus, referrals, dialled: invitations.length, isLetGo: dialog.ended, heard: leg.played, isMediaWatched, id };
 }
 
 test("by REFER the caller's own side calls the target, with the payment's headers, and lets us go when it is answered (R-320, R-325)", async () => {
@@ -133,6 +135,17 @@ test("a REFER that is refused, or whose call has failed, is followed by a call o
 test("a caller whose side reaches the target after all, while he is told that nobody answers, is with it (R-321)", async () => {
   const { status, dialled } = await rig({ kind: "silent" }, { isLate: true });
   assert.deepEqual([status, dialled], ["completed", 0]);
+});
+
+test("a side that sends no packet while it carries a REFER out has not hung up: its caller is with the target's ringing, and comes back (R-321)", async () => {
+  for (const [outcome, expected, calls] of [
+    [{ kind: "called", status: 486 }, "busy", 0],
+    [{ kind: "called", status: 503 }, "busy", 1],
+    [{ kind: "silent" }, "no_answer", 0],
+  ] as const) {
+    const { status, dialled, isMediaWatched } = await rig(outcome, { isSilent: true });
+    assert.deepEqual([status, dialled, isMediaWatched], [expected, calls, true], JSON.stringify(outcome));
+  }
 });
 
 test("a number is called at the caller's own domain, without a trunk of ours, and only where the project allows it (R-330, R-432)", async () => {

@@ -37,7 +37,10 @@ export async function refer(target: string, country: string, caller: Caller, dep
   leg.play("ringing", ringingTone(country, RING_MS));
   const by = await outlast(() => presentedAs(session.projectId, deps), signal, deps);
   crashPoint("transfer_referring");
+  // Some send us nothing more while their caller hears the target's ringing: their signalling says what becomes of him.
+  leg.watchMedia(false);
   const outcome = await dialog.refer({ to: withHeaders(target, transferHeaders(session)), by, timeoutMs: RING_MS });
+  leg.watchMedia(true);
   leg.stopPlayback();
   deps.log.info("transfer_referred", {
     session: session.id,
