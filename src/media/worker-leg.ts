@@ -152,15 +152,14 @@ export class WorkerLeg implements RelayTarget {
   /** The first or a new description of the peer. */
   setRemote(remote: RemoteMedia): void {
     const now = this.#deps.clock.monotonic();
-    // He may send tones from here on.
-    if (remote.eventPayloadType === null && this.#remote?.eventPayloadType !== null) this.#sendsEvents = false;
     const reported = this.#remote && this.#lock && this.#rtcpTarget.of(this.#remote, this.#lock.target);
+    const isMoved = this.#lock !== null && !isUnspecified(remote.host) && this.#lock.renegotiate(remote);
+    // He may send tones from here on.
+    if (isMoved || (remote.eventPayloadType === null && this.#remote?.eventPayloadType !== null)) this.#sendsEvents = false;
     this.#remote = remote;
     this.#setKeys(remote);
-    const isMoved = this.#lock !== null && !isUnspecified(remote.host) && this.#lock.renegotiate(remote);
     this.#lock ??= new SourceLock(remote, this.#options.signallingHost);
     this.#rtcpTarget.renegotiate(isMoved ? reported : null);
-    if (isMoved) this.#sendsEvents = false;
     this.#lastPacketAt = now;
     this.#mediaLost = false;
     this.#applyFormat();
