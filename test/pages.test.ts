@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { Secret } from "#src/kernel/secret.ts";
 import { signatureHeaders } from "../src/webhooks/signature.ts";
@@ -96,6 +99,14 @@ for (const [name, command, program] of LANGUAGES) {
     assert.equal(answerFor(signedAt(0, OTHER)), "no", "another secret");
     assert.equal(answerFor(signedAt(0, EXAMPLE_SECRET), `${BODY} `), "no", "another body");
     assert.equal(answerFor(signedAt(-400, EXAMPLE_SECRET)), "no", "an old one");
+    assert.equal(answerFor({}), "no", "no webhook at all");
+    assert.equal(answerFor({ ...signedAt(0, EXAMPLE_SECRET), "webhook-timestamp": "²" }), "no", "no number");
+    // As PHP's getallheaders() spells them.
+    const spelled = Object.entries(signedAt(0, EXAMPLE_SECRET)).map(([header, value]) => [
+      header.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()),
+      value,
+    ]);
+    if (command === "php") assert.equal(answerFor(Object.fromEntries(spelled)), "yes", "other names");
   });
 }
 
@@ -108,6 +119,29 @@ test("the unit for systemd starts a file that is there and waits longer than a d
   assert.equal(unit.get("KillMode"), "mixed");
   assert.ok(Number(unit.get("TimeoutStopSec")) * 1000 > DRAIN_MS + 10_000);
   assert.match(read(unit.get("ExecStart")?.split(" ")[1] ?? ""), /^#!.*node/);
+});
+
+test("the container's health is asked where the service listens, HOST and PORT, and is what that says", async (t) => {
+  const check = /^HEALTHCHECK[^[]*(\[.*\])$/m.exec(read("deploy/docker/Dockerfile").replaceAll("\\\n", ""))?.[1];
+  const [command = "", ...args] = JSON.parse(check ?? "[]") as string[];
+  let status = 200;
+  const server = createServer((_request, response) => response.writeHead(status).end()).listen(0, "127.0.0.2");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const ask = async (HOST: string) => {
+    const PORT = String((server.address() as AddressInfo).port);
+    const child = spawn(command === "node" ? process.execPath : command, args, { env: { HOST, PORT }, stdio: "inherit" });
+    return ((await once(child, "exit")) as [number])[0];
+  };
+  assert.equal(await ask("127.0.0.2"), 0);
+  assert.equal(await ask(""), 1, "without HOST the service is on 127.0.0.1");
+  status = 503;
+  assert.equal(await ask("127.0.0.2"), 1);
+  status = 200;
+  server.close();
+  server.listen(0, "::1");
+  await once(server, "listening");
+  assert.equal(await ask("::1"), 0);
 });
 
 test("the container image has the Node.js that the project pins and every folder that its program reads", () => {

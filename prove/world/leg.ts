@@ -32,6 +32,7 @@ export class ModelLeg {
   start(): void {}
   update(): void {}
   watchVoice(): void {}
+  watchMedia(): void {}
 
   listen(port: unknown): void {
     this.#listener = port as ModelListener;

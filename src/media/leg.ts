@@ -34,6 +34,8 @@ export interface MediaLeg {
   stopPlayback(): void;
   /** Reports `speechStarted` from here on, or no more. */
   watchVoice(on: boolean): void;
+  /** Reports silence on the wire as lost media no more, or again: from the start on it does. */
+  watchMedia(on: boolean): void;
   /** Streams received audio to `port` (see AudioFrame), up to 1 s of pre-roll first. The port is closed at the end. */
   listen(port: MessagePort): void;
   stopListening(): void;
@@ -96,6 +98,10 @@ export class Leg implements MediaLeg {
 
   watchVoice(on: boolean): void {
     this.#tell({ type: "watchVoice", leg: this.number, on });
+  }
+
+  watchMedia(on: boolean): void {
+    this.#tell({ type: "watchMedia", leg: this.number, on });
   }
 
   listen(port: MessagePort): void {

@@ -71,6 +71,7 @@ export type ToWorker =
   | { type: "sendDtmf"; leg: number; id: string; digits: DtmfDigit[]; timing: DtmfTiming }
   | { type: "relayDigit"; leg: number; digit: DtmfDigit }
   | { type: "watchVoice"; leg: number; on: boolean }
+  | { type: "watchMedia"; leg: number; on: boolean }
   | { type: "listen"; leg: number; port: MessagePort }
   | { type: "stopListening"; leg: number }
   | { type: "bridge"; leg: number; other: number }

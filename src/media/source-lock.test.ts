@@ -108,15 +108,58 @@ test("what is still on its way from the former address counts, and leads nothing
   }
 });
 
-test("a peer that goes on sending from where it was, whatever its new description says, is answered there, until the new address is heard (S-85)", () => {
-  for (const moved of [{ ...NEGOTIATED, port: 4002 }, BEHIND_NAT]) {
-    const lock = new SourceLock(NEGOTIATED);
+test("a peer that has moved is sent to where it says, however long another address of its is heard: where it sends from is its own affair (RFC 3264 section 8.3.1, S-85)", () => {
+  for (const moved of [
+    { ...NEGOTIATED, port: 4002 },
+    { host: "203.0.113.6", port: 5000 },
+  ]) {
+    const lock = new SourceLock(NEGOTIATED, NEGOTIATED.host);
     one(lock, NEGOTIATED, 0);
-    lock.renegotiate({ ...NEGOTIATED, port: 4002 });
-    assert.ok(stream(lock, NEGOTIATED, 100, 20).every((state) => state === "locked"));
-    assert.deepEqual(lock.target, NEGOTIATED);
-    stream(lock, moved, 10, 2_020);
+    lock.renegotiate(moved);
+    assert.ok(stream(lock, NEGOTIATED, 3_000, 20).every((state) => state === "locked"));
     assert.deepEqual(lock.target, moved);
+    assert.equal(lock.knows(NEGOTIATED.host), true, "its RTCP counts too");
+    const strayed = Array.from({ length: 40 }, (_, index) => [
+      one(lock, NEGOTIATED, 60_020 + index * 20),
+      lock.classify(UNKNOWN_PEER, { ssrc: 9, sequence: index }, 60_021 + index * 20),
+    ]);
+    assert.ok(strayed.every(([former, stray]) => former === "locked" && stray === "foreign"));
+    assert.equal(one(lock, moved, 61_000), "locked", "from its first packet on, also while the former address is heard");
+    assert.deepEqual([one(lock, NEGOTIATED, 61_001), lock.target], ["foreign", moved]);
+  }
+});
+
+test("a peer that moves twice is not led back to where it was first (RFC 3264 section 8.3.1)", () => {
+  const lock = new SourceLock(NEGOTIATED, NEGOTIATED.host);
+  one(lock, NEGOTIATED, 0);
+  const [second, third] = [
+    { ...NEGOTIATED, port: 4002 },
+    { ...NEGOTIATED, port: 4004 },
+  ];
+  lock.renegotiate(second);
+  lock.renegotiate(third);
+  for (const former of [NEGOTIATED, second]) {
+    assert.ok(stream(lock, former, 10, 20).every((state) => state === "locked"));
+    assert.deepEqual(lock.target, third);
+  }
+  assert.deepEqual([one(lock, third, 300), lock.target], ["locked", third]);
+});
+
+test("a peer behind NAT whose new description leads to it no more than the one before is answered where it goes on, until another source is heard (S-85)", () => {
+  for (const [described, isAnswered] of [
+    [{ ...NEGOTIATED, port: 4002 }, true],
+    [{ host: BEHIND_NAT.host, port: 4000 }, true],
+    [{ host: "203.0.113.6", port: 5000 }, false],
+  ] as const) {
+    const lock = new SourceLock(NEGOTIATED);
+    stream(lock, BEHIND_NAT, 60);
+    lock.renegotiate({ ...NEGOTIATED, port: 4_444 });
+    lock.renegotiate(described);
+    assert.ok(stream(lock, BEHIND_NAT, 100, 1_300).every((state) => state === "locked"));
+    assert.deepEqual(lock.target, isAnswered ? BEHIND_NAT : described);
+    const elsewhere = { ...BEHIND_NAT, port: 31_002 };
+    stream(lock, elsewhere, 60, 3_320);
+    assert.deepEqual(lock.target, elsewhere);
   }
 });
 

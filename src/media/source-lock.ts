@@ -10,6 +10,8 @@ const PROBATION_MS = 120;
 const MAX_LOST = 3;
 /** Sources on probation at a time: beyond, the least proven is forgotten, of several the one that came first. */
 const MAX_CANDIDATES = 64;
+/** Addresses of former descriptions that are known for such. */
+const MAX_FORMER = 4;
 
 export interface Address {
   host: string;
@@ -29,7 +31,7 @@ interface Candidate {
 }
 
 /**
- * How sure it is that a source is the peer: the one that was before the latest description, any other, another port of its host or of the
+ * How sure it is that a source is the peer: one from before the latest description, any other, another port of its host or of the
  * host that signals for it, its exact address.
  */
 const [FORMER, UNKNOWN, NEAR, NEGOTIATED] = [0, 1, 2, 3];
@@ -43,15 +45,19 @@ const [FORMER, UNKNOWN, NEAR, NEGOTIATED] = [0, 1, 2, 3];
  * source that is surer, should it be heard within a second from then, takes the stream over; later it has to come in order for a while, and
  * the one before to be silent meanwhile. No other source counts.
  *
- * After a new description with another address what is still on its way from the former source counts as before (RFC 3264 section 8.3.1), but
- * we send to the new address. Some describe another one and stay where they are: whoever does, in order for a second, is answered there.
+ * After a new description with another address what comes from the former source counts as before, but we send to the new address (RFC 3264
+ * section 8.3.1), also where the former one goes on for long: nobody has to send from where he receives. Only a peer behind NAT, whom the
+ * descriptions of that host have never led to, is answered again where he goes on, in order for a second.
  */
 export class SourceLock {
   #negotiated: Address;
   readonly #signallingHost: string | null;
-  /** Where our packets went before the latest description. */
-  #former: Address | null = null;
+  /** Where the peer was before the latest description, the newest first. */
+  #former: Address[] = [];
+  /** Of these the one behind NAT that the new description leads to no more than the former one did. */
+  #behindNat: Address | null = null;
   #current: Address | null = null;
+  #target: Address;
   #isCertain = false;
   #learningSince = 0;
   #candidates: Candidate[] = [];
@@ -59,19 +65,25 @@ export class SourceLock {
   /** `signallingHost`: where the peer's SIP comes from, when that is known. */
   constructor(negotiated: Address, signallingHost: string | null = null) {
     this.#negotiated = negotiated;
+    this.#target = negotiated;
     this.#signallingHost = signallingHost;
   }
 
   /** Where to send: the learned source, before that the negotiated address. */
   get target(): Address {
-    return this.#current ?? this.#negotiated;
+    return this.#target;
   }
 
   /** A new description: learning starts again when it names another address, and then the answer is true. */
   renegotiate(negotiated: Address): boolean {
     if (same(negotiated, this.#negotiated)) return false;
-    this.#former = this.target;
+    const isLearned = this.#current === this.#target && !same(this.#target, this.#negotiated);
+    const source = isLearned ? this.#target : this.#current ? null : this.#behindNat;
+    const leadsElsewhere = negotiated.host !== this.#negotiated.host && negotiated.host !== source?.host;
+    this.#behindNat = leadsElsewhere ? null : source;
+    this.#former = [this.#target, ...this.#former].slice(0, MAX_FORMER);
     this.#negotiated = negotiated;
+    this.#target = negotiated;
     this.#current = null;
     this.#isCertain = false;
     this.#candidates = [];
@@ -89,9 +101,10 @@ export class SourceLock {
       return "locked";
     }
     const sureness = this.#surenessOf(source);
-    if (current && sureness <= this.#surenessOf(current)) return "foreign";
-    const since =
-      sureness >= NEAR && !isLocked ? now : this.#provenSince(source, packet, now, sureness === FORMER ? LEARNING_MS : PROBATION_MS);
+    const held = current ? this.#surenessOf(current) : null;
+    if (held !== null && sureness <= held) return "foreign";
+    const isBelieved = (sureness >= NEAR && !isLocked) || (sureness === NEGOTIATED && held === FORMER);
+    const since = isBelieved ? now : this.#provenSince(source, packet, now, sureness === FORMER ? LEARNING_MS : PROBATION_MS);
     if (since === null) return sureness === FORMER ? "locked" : "foreign";
     this.#take(source, sureness === NEGOTIATED);
     this.#learningSince = since;
@@ -112,7 +125,7 @@ export class SourceLock {
 
   /** True when `host` may speak RTCP for the stream; its port is the peer's choice (RFC 3550 section 11). */
   knows(host: string): boolean {
-    return host === this.target.host;
+    return host === this.#target.host || host === this.#current?.host;
   }
 
   #isLocked(now: number): boolean {
@@ -121,12 +134,13 @@ export class SourceLock {
 
   #surenessOf(source: Address): number {
     if (same(source, this.#negotiated)) return NEGOTIATED;
-    if (this.#former && same(source, this.#former)) return FORMER;
+    if (this.#former.some((former) => same(source, former))) return FORMER;
     return source.host === this.#negotiated.host || source.host === this.#signallingHost ? NEAR : UNKNOWN;
   }
 
   #take(source: Address, isCertain: boolean): void {
     this.#current = source;
+    if (this.#surenessOf(source) !== FORMER || (this.#behindNat && same(source, this.#behindNat))) this.#target = source;
     this.#isCertain = isCertain;
     this.#candidates = [];
   }

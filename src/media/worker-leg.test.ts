@@ -101,6 +101,24 @@ test("30 s without RTP and RTCP are reported as lost media, once; a packet start
   assert.equal(lost(), 1);
 });
 
+test("silence is not reported while nobody watches for it, and counts anew from then on (R-321)", (t) => {
+  const { clock, leg, remote, lost } = rig(t);
+  leg.setRemote(remote);
+  leg.watchMedia(false);
+  const pass = (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      clock.advance(1_000);
+      leg.watch(clock.monotonic());
+    }
+  };
+  pass(60);
+  leg.watchMedia(true);
+  pass(29);
+  assert.equal(lost(), 0);
+  pass(1);
+  assert.equal(lost(), 1);
+});
+
 for (const offset of [0, 1]) {
   test(`RTCP on the RTP port + ${offset} counts as life: the caller may be silent (R-278)`, async (t) => {
     const { clock, leg, peer, port, remote, lost } = rig(t);
@@ -318,7 +336,7 @@ test("reports follow a peer that moves, whatever came late from the former place
   leg.setRemote({ ...remote, rtcp: { host: HOST, port: ports[0] ?? 0 } });
   await digit();
   leg.setRemote({ ...remote, port: remote.port + 2, rtcp: { host: HOST, port: ports[1] ?? 0 } });
-  for (const socket of [former, moved]) {
+  for (const socket of [former, moved, former]) {
     // By the RTP port, so that it is read before the digit.
     socket.send(RTCP, port, HOST);
     await digit();

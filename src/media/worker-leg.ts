@@ -17,6 +17,7 @@ import { codecOf, rename } from "./payload-types.ts";
 import { ReceiverStatistics } from "./receiver-statistics.ts";
 import { Relay, type RelayTarget } from "./relay.ts";
 import { RtcpSession } from "./rtcp-session.ts";
+import { RtcpTarget } from "./rtcp-target.ts";
 import { type RtpPacket, isRtcp, readRtp } from "./rtp.ts";
 import { isUnspecified, type RemoteMedia } from "./sdp.ts";
 import { type OutgoingFormat, type StreamPacket, type StreamSeed, Sender } from "./sender.ts";
@@ -71,8 +72,7 @@ export class WorkerLeg implements RelayTarget {
   readonly #telephoneEvents = new TelephoneEventReceiver();
   readonly #statistics = new ReceiverStatistics();
   readonly #rtcp: RtcpSession;
-  /** Where the peer's RTCP came from last: behind NAT it is not where its description says. */
-  #rtcpSource: Address | null = null;
+  readonly #rtcpTarget = new RtcpTarget();
   readonly #arrivals: ArrivalTimes;
   /** The packet that is being read. */
   readonly #packet = {} as RtpPacket;
@@ -108,6 +108,7 @@ export class WorkerLeg implements RelayTarget {
   /** When the newest packet came. */
   #receivedAt = 0;
   #mediaLost = false;
+  #isMediaWatched = true;
 
   /** Binds the leg's ports; throws when one is taken. */
   constructor(deps: WorkerLegDeps, bindHost: string, port: number, options: LegOptions, seed: StreamSeed) {
@@ -151,13 +152,14 @@ export class WorkerLeg implements RelayTarget {
   /** The first or a new description of the peer. */
   setRemote(remote: RemoteMedia): void {
     const now = this.#deps.clock.monotonic();
+    const reported = this.#remote && this.#lock && this.#rtcpTarget.of(this.#remote, this.#lock.target);
+    const isMoved = this.#lock !== null && !isUnspecified(remote.host) && this.#lock.renegotiate(remote);
     // He may send tones from here on.
-    if (remote.eventPayloadType === null && this.#remote?.eventPayloadType !== null) this.#sendsEvents = false;
+    if (isMoved || (remote.eventPayloadType === null && this.#remote?.eventPayloadType !== null)) this.#sendsEvents = false;
     this.#remote = remote;
-    this.#rtcpSource = null;
     this.#setKeys(remote);
-    if (!this.#lock) this.#lock = new SourceLock(remote, this.#options.signallingHost);
-    else if (!isUnspecified(remote.host) && this.#lock.renegotiate(remote)) this.#sendsEvents = false;
+    this.#lock ??= new SourceLock(remote, this.#options.signallingHost);
+    this.#rtcpTarget.renegotiate(isMoved ? reported : null);
     this.#lastPacketAt = now;
     this.#mediaLost = false;
     this.#applyFormat();
@@ -210,6 +212,10 @@ export class WorkerLeg implements RelayTarget {
     this.#listener.watch(on);
   }
 
+  watchMedia(on: boolean): void {
+    this.#isMediaWatched = on;
+  }
+
   listen(port: MessagePort): void {
     this.#listener.start(port);
   }
@@ -242,7 +248,7 @@ export class WorkerLeg implements RelayTarget {
   watch(now: number): void {
     this.#breakSilence(now);
     // Who holds us promises no audio, whatever he may send (RFC 3264 section 8.4): the call lives until its own limits.
-    if (this.#remote?.direction !== "sendrecv") return void (this.#lastPacketAt = now);
+    if (this.#remote?.direction !== "sendrecv" || !this.#isMediaWatched) return void (this.#lastPacketAt = now);
     if (this.#mediaLost || now - this.#lastPacketAt < this.#deps.mediaLostAfterMs) return;
     this.#mediaLost = true;
     this.#deps.report({ type: "mediaLost" });
@@ -356,15 +362,11 @@ export class WorkerLeg implements RelayTarget {
 
   /** False: there is nowhere to send to. */
   #transmitRtcp(datagram: Uint8Array): boolean {
-    const remote = this.#remote;
-    if (!this.#lock || !remote || isUnspecified(remote.host)) return false;
+    const target = this.#remote && this.#lock && this.#rtcpTarget.of(this.#remote, this.#lock.target);
+    if (!target) return false;
     const packet = this.#srtp ? this.#srtp.protectRtcp(datagram) : datagram;
-    const isMuxed = remote.rtcp === "muxed";
-    const negotiated = typeof remote.rtcp === "object" ? remote.rtcp : { host: remote.host, port: remote.port + 1 };
-    const { host, port } = isMuxed ? this.#lock.target : (this.#rtcpSource ?? negotiated);
-    if (port > 65_535) return false;
-    if (isMuxed) this.#sockets.send(packet, port, host);
-    else this.#sockets.sendRtcp(packet, port, host);
+    if (this.#remote?.rtcp === "muxed") this.#sockets.send(packet, target.port, target.host);
+    else this.#sockets.sendRtcp(packet, target.port, target.host);
     return true;
   }
 
@@ -376,7 +378,7 @@ export class WorkerLeg implements RelayTarget {
     const now = this.#deps.clock.monotonic();
     const rtcp = packet && this.#rtcp.receive(packet, now);
     if (!rtcp) return;
-    this.#rtcpSource = { host: address, port };
+    this.#rtcpTarget.learn({ host: address, port });
     for (const ssrc of rtcp.leaving) this.#ssrc.leave(ssrc);
     this.#notePacket(now);
   }

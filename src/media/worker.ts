@@ -74,6 +74,8 @@ function handle(message: ToWorker): void {
       return leg.relayDigit(message.digit);
     case "watchVoice":
       return leg.watchVoice(message.on);
+    case "watchMedia":
+      return leg.watchMedia(message.on);
     case "listen":
       return leg.listen(message.port);
     case "stopListening":

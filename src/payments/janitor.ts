@@ -1,3 +1,4 @@
+import type { GatewayName } from "#src/kernel/payment.ts";
 import { livingProcesses, repeat } from "#src/platform/index.ts";
 import { SETTINGS_CHANNEL } from "#src/projects/index.ts";
 import { adoptOpenAttempts } from "./attempts.ts";
@@ -11,7 +12,7 @@ const MISSED_MS = 6_000;
 
 /**
  * Takes up attempts without an outcome whose owner is dead, this process's own overdue ones, and whatever is to be given
- * back, at once and every 2 s, and tells the search of settings that were saved. Answers the function that ends it together with what it has under way.
+ * back, at once and every 2 s, and tells both searches and reversals of settings that were saved. Answers the function that ends it together with what it has under way.
  */
 export function startJanitor({ database, clock, owner, log }: PaymentsDeps, search: Search, reversals: Reversals): () => Promise<void> {
   /** The processes that were found alive, and since when each is missed, monotonic ms; null: it is not. */
@@ -36,7 +37,11 @@ export function startJanitor({ database, clock, owner, log }: PaymentsDeps, sear
   let stopListening: (() => Promise<void>) | undefined;
 
   const round = async () => {
-    stopListening ??= await database.listen(SETTINGS_CHANNEL, (gateway) => search.wake(gateway));
+    stopListening ??= await database.listen(SETTINGS_CHANNEL, (name) => {
+      const gateway = name as GatewayName;
+      search.wake(gateway);
+      reversals.wake(gateway);
+    });
     const lately = await heardOfLately();
     for (const id of await adoptOpenAttempts(database.db, owner, search, lately)) search.begin(id);
     await reversals.round();

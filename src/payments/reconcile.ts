@@ -24,7 +24,7 @@ export interface Search {
    */
   begin(id: string, startedAt?: number): void;
   /** The gateway's settings were saved: what waits to ask it again asks now, because other credentials may be what was missing. */
-  wake(gateway: string): void;
+  wake(gateway: GatewayName): void;
   /** Gateways whose attempts can be searched at all. */
   readonly reconcilable: readonly GatewayName[];
   /** Ends all searches; the next process takes them up. */

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { GatewayName } from "#src/kernel/payment.ts";
 import type { Db } from "#src/platform/index.ts";
 
 /** The part of payment_attempts that says what must be given back: `reversal` is due, done or failed, through every crash. */
@@ -64,6 +65,17 @@ export async function endReversal(db: Db, id: string, reversal: "done" | "failed
     .set({ reversal, reversal_at: null, reason })
     .where("id", "=", id)
     .where("reversal", "=", "due")
+    .execute();
+}
+
+/** Makes due what is put off at this gateway by more than a turn: what ends sooner may be a turn that somebody has. */
+export async function hastenReversals(db: Db, gateway: GatewayName): Promise<void> {
+  await db
+    .updateTable("payment_attempts")
+    .set({ reversal_at: sql<Date>`clock_timestamp()` })
+    .where("reversal", "=", "due")
+    .where("gateway", "=", gateway)
+    .where(sql<boolean>`reversal_at > clock_timestamp() + ${TURN}::interval`)
     .execute();
 }
 

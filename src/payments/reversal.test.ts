@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { sql } from "kysely";
+import { notify } from "#src/platform/index.ts";
+import { SETTINGS_CHANNEL } from "#src/projects/index.ts";
 import { sessionsFixture } from "#src/sessions/testing.ts";
 import type { Fixture } from "#src/sessions/testing.ts";
 import type { Session } from "#src/sessions/index.ts";
@@ -116,6 +118,42 @@ describe("giving back what was taken for a session that ended otherwise", () => 
     const begin = process.clock.monotonic();
     await janitor(process, async () => process.clock.monotonic() - begin > 60_000 || (await reversalOf(session)) === "done");
     assert.equal(await reversalOf(session), "done");
+  });
+
+  test("what is put off for minutes is tried again as soon as its gateway's settings are applied: the former credentials may have been wrong", async () => {
+    fake.onVoid = () => ({ outcome: "unknown", reason: "" });
+    const process = testProcess(fixture, fake.gateway());
+    const session = await approvedTooLate(process);
+    await timePasses(process.clock, isPostponed(session, 1));
+    await secondsPass(-600);
+    fake.onVoid = () => ({ outcome: "voided" });
+    for (const [applied, expected] of [
+      ["nmi", "due"],
+      ["stripe", "done"],
+    ] as const) {
+      const begin = process.clock.monotonic();
+      await janitor(process, async () => {
+        await notify(fixture.database.db, SETTINGS_CHANNEL, applied);
+        return process.clock.monotonic() - begin > 30_000 || (await reversalOf(session)) === "done";
+      });
+      assert.equal(await reversalOf(session), expected, applied);
+    }
+  });
+
+  test("a try that is under way is made once, also when its gateway's settings are applied meanwhile (I3)", async () => {
+    const { promise, resolve } = Promise.withResolvers<{ outcome: "voided" }>();
+    const slow = fake.gateway({ void: () => promise });
+    const session = await approvedTooLate(testProcess(fixture, slow, { owner: "slow" }));
+    await timePasses(testProcess(fixture, slow).clock, async () => (await attemptOf(session)).reversal_tries === 1);
+    const other = testProcess(fixture, fake.gateway(), { owner: "other" });
+    const begin = other.clock.monotonic();
+    await janitor(other, async () => {
+      await notify(fixture.database.db, SETTINGS_CHANNEL, "stripe");
+      return other.clock.monotonic() - begin > 30_000;
+    });
+    assert.deepEqual(fake.voids, []);
+    resolve({ outcome: "voided" });
+    await timePasses(other.clock, async () => (await reversalOf(session)) === "done");
   });
 
   test("nothing to void is not believed under other credentials than the attempt's: another account never had it", async () => {

@@ -1,10 +1,11 @@
 import { crashPoint } from "#src/kernel/crash-points.ts";
+import type { GatewayName } from "#src/kernel/payment.ts";
 import { Background } from "#src/platform/index.ts";
 import type { AccessTokens } from "./access-tokens.ts";
 import { findAttempt, PERHAPS_STORED } from "./attempts.ts";
 import { withAttempt } from "./gateway-io.ts";
 import type { PaymentsDeps } from "./types.ts";
-import { claimReversals, endReversal, postponeReversal, type DueReversal } from "./reversal-rows.ts";
+import { claimReversals, endReversal, hastenReversals, postponeReversal, type DueReversal } from "./reversal-rows.ts";
 
 /**
  * Gives back what was taken for a session that ended otherwise (I3, I4). That it must be done is a state of the attempt's
@@ -15,6 +16,8 @@ export interface Reversals {
   tryNow(id: string): Promise<void>;
   /** The same in the background. */
   begin(id: string): void;
+  /** The gateway's settings were saved: the next round begins what is put off for longer, because other credentials may be what was missing. */
+  wake(gateway: GatewayName): void;
   /** Begins all that is due. */
   round(): Promise<void>;
   /** Resolves when the tries under way are over. */
@@ -37,6 +40,7 @@ type Result = { reversal: "done" | "failed"; reason: string } | null;
 export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Reversals {
   const { database, gateways, log } = deps;
   const background = new Background();
+  const saved = new Set<GatewayName>();
 
   /** A fault leaves the turn to run out. */
   const attend = async (due: DueReversal) => {
@@ -81,7 +85,12 @@ export function createReversals(deps: PaymentsDeps, tokens: AccessTokens): Rever
     tryNow,
     // Whatever comes in the way: the janitor's next round finds it due.
     begin: (id) => void background.run(tryNow(id).catch((error: unknown) => log.error("reversal_failed", { attempt: id, error }))),
+    wake: (gateway) => void saved.add(gateway),
     async round() {
+      for (const gateway of saved) {
+        await hastenReversals(database.db, gateway);
+        saved.delete(gateway);
+      }
       for (const due of await claimReversals(database.db)) void background.run(attend(due));
     },
     stop: () => background.idle(),

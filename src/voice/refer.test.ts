@@ -27,7 +27,7 @@ after(async () => {
 
 /**
  * A caller of a project that wants REFER, whose side ends it so; `hangsUp`: the caller is gone then; `isLate`: his side has him with the target
- * when we are calling it ourselves.
+ * when he is being told that nobody answers; `isSilent`: no packet comes from there while it carries the REFER out.
  */
 async function rig(
   outcome: Outcome,
@@ -36,6 +36,7 @@ async function rig(
     acceptsRefer = true,
     hangsUp = false,
     isLate = false,
+    isSilent = false,
     hasTrunk = true,
     domain = "carrier.example",
   } = {},
@@ -45,14 +46,14 @@ async function rig(
   await fixture.sessions.apply(id, "abandon");
   const session = (await fixture.sessions.find(fixture.database.db, id))!;
   const userAgent = new TestUserAgent();
-  if (!isLate) userAgent.refuse(486);
+  userAgent.refuse(486);
   const leg = new TestLeg(1);
   const hangUp = new AbortController();
   const referrals: ReferOptions[] = [];
   const dialog = Object.assign(new TestDialog(), {
     refer: (options: ReferOptions): Promise<Outcome> => {
       referrals.push(options);
-      if (hangsUp) hangUp.abort();
+      if (hangsUp || (isSilent && leg.isMediaWatched)) hangUp.abort();
       return Promise.resolve(outcome);
     },
   });
@@ -60,12 +61,13 @@ async function rig(
   const deps = { ...fixture.deps, userAgent, settings: { ...fixture.deps.settings, trunks } };
   const peer = { acceptsRefer, domain };
   const spoken = Promise.resolve();
-  const late =
-    isLate &&
-    userAgent.events.until("invited").then(() => {
+  if (isLate) {
+    leg.onPlayed = (words) => {
+      if (!words.includes("answering")) return;
       dialog.isTakenOver = true;
       hangUp.abort();
-    });
+    };
+  }
   await transferBack(
     {
       session,
@@ -79,10 +81,11 @@ async function rig(
     },
     deps,
   );
-  await Promise.all([turn(), late]);
+  await turn();
   const { transferStatus } = (await fixture.sessions.find(fixture.database.db, id))!;
-  const { invitations, events } = userAgent;
-  return { status: transferStatus, referrals, dialled: invitations.length, did: events.seen, isLetGo: dialog.ended, heard: leg.played, id };
+  const { invitations } = userAgent;
+  const { isMediaWatched } = leg;
+  return { status: transferStatus, referrals, dialled: invitations.length, isLetGo: dialog.ended, heard: leg.played, isMediaWatched, id };
 }
 
 test("by REFER the caller's own side calls the target, with the payment's headers, and lets us go when it is answered (R-320, R-325)", async () => {
@@ -103,7 +106,8 @@ test("what became of the caller's own call is told as it was (R-321)", async () 
     [{ kind: "untold" }, false, "failed"],
     [{ kind: "untold" }, true, "caller_hung_up"],
     [{ kind: "called", status: 487 }, true, "caller_hung_up"],
-    [{ kind: "silent", ringing: true }, false, "no_answer"],
+    // Taken is taken: theirs may be ringing, whether or not they tell of that.
+    [{ kind: "silent" }, false, "no_answer"],
     // Taken over without a word, as carriers do; who told of the ringing would have told of the answer.
     [{ kind: "left", accepted: true, ringing: false }, true, "completed"],
     [{ kind: "left", accepted: true, ringing: true }, true, "caller_hung_up"],
@@ -114,12 +118,11 @@ test("what became of the caller's own call is told as it was (R-321)", async () 
   }
 });
 
-test("a REFER that is refused, or that nothing is known of, is followed by a call of our own without the words once more (R-320)", async () => {
+test("a REFER that is refused, or whose call has failed, is followed by a call of our own without the words once more (R-320)", async () => {
   for (const outcome of [
     { kind: "refused", status: 603 },
     { kind: "refused", status: 408 },
     { kind: "called", status: 404 },
-    { kind: "silent", ringing: false },
   ] as const) {
     const { status, dialled, heard } = await rig(outcome);
     assert.deepEqual([status, dialled], ["busy", 1], JSON.stringify(outcome));
@@ -129,9 +132,20 @@ test("a REFER that is refused, or that nothing is known of, is followed by a cal
   assert.deepEqual([referrals, dialled], [[], 1]);
 });
 
-test("a caller whose side reaches the target while we are calling it too is with that one, and ours is cancelled (R-321)", async () => {
-  const { status, did } = await rig({ kind: "silent", ringing: false }, { isLate: true });
-  assert.deepEqual([status, did], ["completed", ["invited", "cancelled"]]);
+test("a caller whose side reaches the target after all, while he is told that nobody answers, is with it (R-321)", async () => {
+  const { status, dialled } = await rig({ kind: "silent" }, { isLate: true });
+  assert.deepEqual([status, dialled], ["completed", 0]);
+});
+
+test("a side that sends no packet while it carries a REFER out has not hung up: its caller is with the target's ringing, and comes back (R-321)", async () => {
+  for (const [outcome, expected, calls] of [
+    [{ kind: "called", status: 486 }, "busy", 0],
+    [{ kind: "called", status: 503 }, "busy", 1],
+    [{ kind: "silent" }, "no_answer", 0],
+  ] as const) {
+    const { status, dialled, isMediaWatched } = await rig(outcome, { isSilent: true });
+    assert.deepEqual([status, dialled, isMediaWatched], [expected, calls, true], JSON.stringify(outcome));
+  }
 });
 
 test("a number is called at the caller's own domain, without a trunk of ours, and only where the project allows it (R-330, R-432)", async () => {

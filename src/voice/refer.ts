@@ -26,7 +26,7 @@ export function referTarget(callback: string, destination: Destination | "no tru
 
 /**
  * Has the caller's side call the target by itself (RFC 3515), once the last sentence is over, and lets the caller go when that is answered.
- * `bridge`: it would not, or nothing is known of it, and the caller is still here.
+ * `bridge`: it would not, or its call has failed, and the caller is still here.
  */
 export async function refer(target: string, country: string, caller: Caller, deps: CallDeps): Promise<"completed" | "bridge" | Unanswered> {
   const { session, speaking, leg, dialog, spoken, signal } = caller;
@@ -37,7 +37,10 @@ export async function refer(target: string, country: string, caller: Caller, dep
   leg.play("ringing", ringingTone(country, RING_MS));
   const by = await outlast(() => presentedAs(session.projectId, deps), signal, deps);
   crashPoint("transfer_referring");
+  // Some send us nothing more while their caller hears the target's ringing: their signalling says what becomes of him.
+  leg.watchMedia(false);
   const outcome = await dialog.refer({ to: withHeaders(target, transferHeaders(session)), by, timeoutMs: RING_MS });
+  leg.watchMedia(true);
   leg.stopPlayback();
   deps.log.info("transfer_referred", {
     session: session.id,
@@ -55,10 +58,10 @@ function statusOf(outcome: ReferOutcome, isGone: boolean): "completed" | "bridge
   const isReached = outcome.kind === "called" ? outcome.status < 300 : isTakenOver;
   if (isReached) return "completed";
   if (isGone || outcome.kind === "left") return "caller_hung_up";
-  // The target may be talking to him, or about to: it is not called once more.
+  // Nothing ends a call of theirs that may be ringing at the target, or be answered: one of ours would be a second one (decision 0020).
   if (outcome.kind === "untold") return "failed";
-  if (outcome.kind === "called") return STATUS_OF[outcome.status] ?? "bridge";
-  return outcome.kind === "silent" && outcome.ringing ? "no_answer" : "bridge";
+  if (outcome.kind === "silent") return "no_answer";
+  return outcome.kind === "called" ? (STATUS_OF[outcome.status] ?? "bridge") : "bridge";
 }
 
 /** The target with the headers of its INVITE inside (RFC 3261 section 19.1.1), as many as fit, the first ones first. */

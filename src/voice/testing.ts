@@ -103,6 +103,13 @@ export class TestLeg implements MediaLeg {
   }
 
   watchVoice(): void {}
+  /** A silence on the wire would be reported. */
+  isMediaWatched = true;
+
+  watchMedia(on: boolean): void {
+    this.isMediaWatched = on;
+  }
+
   listen(): void {}
   stopListening(): void {}
   sendDtmf(): void {}

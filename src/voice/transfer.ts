@@ -30,6 +30,7 @@ export async function transferBack(caller: Caller, deps: CallDeps): Promise<void
   if (outcome === "completed") return;
   await writeTransferStatus(session.id, outcome, deps);
   if (outcome !== "caller_hung_up") await tellUnreached(outcome, outcomeOf(session), caller, deps);
+  if (caller.dialog.isTakenOver) await writeTransferStatus(session.id, "completed", deps);
 }
 
 /**
@@ -61,9 +62,8 @@ async function attempt(callback: string, caller: Caller, deps: CallDeps): Promis
     const outcome = referred === null ? "bridge" : await refer(referred, project.country, caller, deps);
     const target = outcome === "bridge" ? await reach(destination, project, referred !== null, caller, deps) : outcome;
     if (typeof target !== "string") return await bridge(caller, target, deps);
-    if (target === "completed" || caller.dialog.isTakenOver) await handOver(caller, deps);
-    else return target;
-    return "completed";
+    if (target === "completed") await handOver(caller, deps);
+    return target;
   } finally {
     await endTransfer(database, transfer.id).catch((error: unknown) =>
       log.warn("transfer_end_not_written", { session: session.id, error }),

@@ -50,7 +50,8 @@ async function register(order: Order, io: OpayoIo, amount: string): Promise<Outc
   const type = requests.cardType(order);
   if (type === undefined) return kit.declined("card_not_supported", { reason: "Opayo has no name for this brand" });
   const { settings, egressIp } = io;
-  return responses.readRegistration(await io.send(requests.register(order, settings, { amount, type, egressIp })), order);
+  const mayAuthenticate = type === "MC" && !requests.isTelephoneOrder(order, settings);
+  return responses.readRegistration(await io.send(requests.register(order, settings, { amount, type, egressIp })), order, mayAuthenticate);
 }
 
 async function find(attempt: AttemptTrace, io: OpayoIo): Promise<Found> {

@@ -210,6 +210,24 @@ describe("opayo responses", () => {
     }
   });
 
+  test("65 is a bank's wish for authentication where one could have been asked for, of Mastercard in e-commerce, and else a limit", async () => {
+    const said = lines({
+      Status: "NOTAUTHED",
+      StatusDetail: "2000 : The Authorisation was Declined by the bank.",
+      ...IDS,
+      DeclineCode: "65",
+    });
+    const mastercard = cardOf("5404000000000001");
+    const byPhone = { moto: true, avs_cv2_rules: false, three_d_secure: "off" };
+    for (const [order, options, expected] of [
+      [orderOf({ card: mastercard, channel: "widget" }), byPhone, "authentication_required"],
+      [orderOf({ card: mastercard }), { ...byPhone, moto: false }, "authentication_required"],
+      [orderOf({ card: mastercard }), byPhone, "limit_exceeded"],
+      [orderOf({ channel: "widget" }), byPhone, "limit_exceeded"],
+    ] as const)
+      assert.equal(codeOf(await opayo.charge(order, ioWith([said], { options }))), expected);
+  });
+
   test("the account's own rules say which check failed", async () => {
     const rejected = (more: Readonly<Record<string, string>>) =>
       charge(lines({ Status: "REJECTED", StatusDetail: "2001 : no", ...IDS, ...more }));

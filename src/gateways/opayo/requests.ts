@@ -133,11 +133,14 @@ function addresses(order: Order, { credentials }: Settings): Fields {
   return ["Billing", "Delivery"].flatMap((kind) => fields.map(([name, value]) => [`${kind}${name}`, value] as const));
 }
 
+/** AccountType M. */
+export const isTelephoneOrder = (order: Order, { options }: Settings): boolean => order.channel === "voice" && options.moto;
+
 /** Telephone orders are outside 3-D Secure; the widget must name a browser even when none is asked to do anything. */
 function channel(order: Order, settings: Settings, egressIp: string | null): Fields {
-  const { moto, avs_cv2_rules: rules, three_d_secure: secure } = settings.options;
+  const { avs_cv2_rules: rules, three_d_secure: secure } = settings.options;
   const checks: Fields = [["ApplyAVSCV2", rules ? 0 : 3]];
-  if (order.channel === "voice" && moto) return [["AccountType", "M"], ["Apply3DSecure", 2], ...checks];
+  if (isTelephoneOrder(order, settings)) return [["AccountType", "M"], ["Apply3DSecure", 2], ...checks];
   return [
     ["AccountType", "E"],
     ["Apply3DSecure", secure === "account" ? 0 : 2],

@@ -41,8 +41,19 @@ const MOTO_REFUSED = "3099";
 const VPS_TX_ID = /^\{?[A-Za-z0-9-]{1,38}\}?$/;
 const SECURITY_KEY = /^[A-Za-z0-9]{1,64}$/;
 
-/** The answer to a registration. Judged by `Status` alone: the texts drift. */
-export function readRegistration(answer: GatewayAnswer, { mode, reference }: Subject): Approved | Declined | Unknown {
+/**
+ * 65 has two meanings: a limit on how often the card is used, and, as a soft decline, the wish for a cardholder's authentication. Opayo's answers
+ * do not say which. It is the second where authentication could have been asked for (AccountType E; telephone orders are outside of it), of
+ * Mastercard, which has no other code for it: Visa's is 1A.
+ */
+const SOFT_DECLINE = "65";
+
+/** The answer to a registration. Judged by `Status` alone: the texts drift. `mayAuthenticate`: see SOFT_DECLINE. */
+export function readRegistration(
+  answer: GatewayAnswer,
+  { mode, reference }: Subject,
+  mayAuthenticate: boolean,
+): Approved | Declined | Unknown {
   const approves = (body: kit.Form) => /^(OK|REGISTERED|AUTHENTICATED)$/.test(body.get("Status") ?? "");
   const readable = (status: number) => status === 200;
   const read = kit.triage(answer, { effect: "money", read: kit.readLines, readable, approves, flood: "unclear" });
@@ -57,7 +68,10 @@ export function readRegistration(answer: GatewayAnswer, { mode, reference }: Sub
   if ((status === "REGISTERED" || status === "AUTHENTICATED") && mode === "tokenize") return accepted(body);
   if (status === "3DAUTH")
     return kit.declined("authentication_required", { reason: "a 3-D Secure challenge was asked for: set moto or three_d_secure" });
-  if (status === "NOTAUTHED") return kit.declined(ofBank(code) ?? "card_declined", { ...refusal(body), processor: idsOf(body) });
+  if (status === "NOTAUTHED") {
+    const ours = mayAuthenticate && code === SOFT_DECLINE ? "authentication_required" : ofBank(code);
+    return kit.declined(ours ?? "card_declined", { ...refusal(body), processor: idsOf(body) });
+  }
   if (status === "REJECTED")
     return kit.declined(ofDetail(detailCode(body)) ?? byChecks(body), { ...refusal(body), processor: idsOf(body) });
   if (status === "MALFORMED" || status === "INVALID") return refused(body);

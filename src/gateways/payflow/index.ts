@@ -62,7 +62,8 @@ async function submit(order: Order, io: PayflowIo, build: () => GatewayRequest):
     const isReplay = state.outcome === "declined" && state.code === "duplicate_transaction";
     return isReplay ? kit.ofDuplicate(io, state, () => lookUp(order, io)) : state;
   }
-  return doubt ? kit.unknown("the vendor's answer was lost") : kit.declined("gateway_unavailable");
+  if (!doubt) return kit.declined("gateway_unavailable");
+  return kit.unknown("the vendor's answer was lost", answer ? responses.unlessFound(answer) : undefined);
 }
 
 /** What is held for a review, or approved in part, is not what was asked for: it is voided. */

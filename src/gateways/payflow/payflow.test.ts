@@ -131,6 +131,19 @@ describe("payflow responses", () => {
     assert.equal((await charge(LOST, refused("1"))).outcome, "unknown");
   });
 
+  test("a RESULT that decides nothing has the code of the vendor's table once it is proven that nothing was taken, however often it was repeated", async () => {
+    const rows = { processing_error: "103 107 133 403 404", gateway_unavailable: "11 104 106 109 150 151" };
+    for (const [ours, results] of Object.entries(rows))
+      for (const result of results.split(" ")) {
+        const io = ioWith([refused(result)]);
+        assert.equal((await payflow.charge(orderOf(), io)).outcome, "unknown", result);
+        assert.equal(io.notes["refused_as"] ?? "gateway_unavailable", ours, result);
+      }
+    const late = ioWith([answered(200, "RESULT=1000&PNREF=A10AA63244D1&RESPMSG=10001-Timeout processing request")]);
+    await payflow.charge(orderOf(), late);
+    assert.equal(late.notes["refused_as"], "processing_error");
+  });
+
   test("a replay on a request id that was never sent is looked up before it counts", async () => {
     const found = answered(200, "RESULT=0&PNREF=VB0A00000001&ORIGRESULT=0&ORIGPNREF=A10A6AE7042E&TRANSSTATE=6&RESPMSG=Approved&AMT=49.95");
     assert.equal((await charge(answered(200, `${PAID}&DUPLICATE=1`), found)).outcome, "approved");

@@ -38,6 +38,8 @@ const ofWords = kit.textTable<DeclineCode>([
 ]);
 /** A request id that was used before, with another body: what became of the first one is not said. */
 const MISMATCH = "133";
+/** Of all that decides nothing what is a fault, and no absence of the vendor, where it is proven that nothing was taken. */
+const FAULTS = new Set(["103", "107", MISMATCH, "403", "404", GENERIC]);
 /** A void that comes after the settlement. */
 const VOID_REFUSED = "108";
 const KEYS_REFUSED = new Set(["1", "26", "27", "28"]);
@@ -84,7 +86,7 @@ export function readPayment(answer: kit.Answered, subject: Subject, doubt: boole
   const form = read(answer);
   const result = form?.get("RESULT");
   if (!form || result === undefined || isOpen(form, result) || result === MISMATCH || !/^\d{1,4}$/.test(result))
-    return kit.unknown("no RESULT, or one that decides nothing");
+    return kit.unknown("no RESULT, or one that decides nothing", unlessFound(answer));
   const duplicate = form.get("DUPLICATE");
   if (duplicate === "2" || (duplicate === "1" && !doubt)) return kit.declined("duplicate_transaction", { message: form.get("RESPMSG") });
   if (doubt && KEYS_REFUSED.has(result)) return kit.unknown("a lost answer, then a refusal that says nothing about it");
@@ -138,6 +140,10 @@ export function readInquiry(answer: GatewayAnswer, subject: Subject): PaymentSta
   const isKept = (subject.mode === "charge" ? SETTLES : VERIFIED).has(settlement);
   return state.outcome === "approved" && !isKept ? kit.unknown("approved, and not to be settled") : state;
 }
+
+/** What a RESULT that decides nothing means once it is proven that nothing was taken. */
+export const unlessFound = (answer: kit.Answered): DeclineCode =>
+  FAULTS.has(read(answer)?.get("RESULT") ?? "") ? "processing_error" : "gateway_unavailable";
 
 /** The vendor could not look whether it had the request before: with an earlier one on its way, both may have been acted on. */
 export const isUnchecked = (answer: kit.Answered): boolean => read(answer)?.get("DUPLICATE") === "-1";

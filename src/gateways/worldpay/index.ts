@@ -29,8 +29,8 @@ export const gateway = kit.defineGateway({
   refusalOf: DECIMALS.refusalOf,
   documentation:
     "Telephone payments go as channel moto. A ZIP code alone cannot be sent, so no address is checked. The stored card is charged by " +
-    "its link (token href); where that has more than 255 characters the token's id is kept, whose namespace is the session's id and " +
-    "the attempt. Unconfirmed: channel moto together with a stored card, the full list of refusal codes, how a user that may not pay is " +
+    "its link (token href); where that has more than 255 characters the token's id and its namespace are kept, with a / between " +
+    "them. Unconfirmed: channel moto together with a stored card, the full list of refusal codes, how a user that may not pay is " +
     "refused (403), the vendor's time-out, and that nothing at all guards against a request that arrives twice. " +
     DECIMALS.note +
     "A refund whose answer was lost, and that no look-up shows, is not sent again: the payment stays on the list of unmatched ones.",
@@ -61,9 +61,10 @@ async function charge(order: Order, io: Io): Promise<Outcome> {
 /** A verification for no money: sent again while its answer is lost. */
 function tokenize(order: Order, io: Io): Promise<Outcome> {
   let attempt = 0;
-  return kit.storeAgain(io, async () =>
-    responses.readPayment(await io.send(requests.verifyAndStore(order, io.settings, ++attempt)), order),
-  );
+  return kit.storeAgain(io, async () => {
+    const namespace = requests.namespaceOf(order, ++attempt);
+    return responses.readPayment(await io.send(requests.verifyAndStore(order, io.settings, namespace)), order, namespace);
+  });
 }
 
 async function lookUp(attempt: AttemptTrace, io: Io): Promise<LookUpResult> {

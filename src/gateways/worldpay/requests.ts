@@ -81,11 +81,14 @@ export const sale = (order: Order, settings: Settings): GatewayRequest =>
     settlement: { auto: true, cancelOn: { cvcNotMatched: settings.options.cvc_not_matched, avsNotMatched: "disabled" } },
   });
 
-/** Has the issuer verify the card for no money, and stores it in a namespace of its own for each try. */
-export const verifyAndStore = (order: Order, settings: Settings, attempt: number): GatewayRequest =>
+/** Each try has one of its own: a namespace takes a card once. */
+export const namespaceOf = ({ reference }: Order, attempt: number): string => (attempt === 1 ? reference : `${reference}-${attempt}`);
+
+/** Has the issuer verify the card for no money, and stores it in the namespace. */
+export const verifyAndStore = (order: Order, settings: Settings, namespace: string): GatewayRequest =>
   payment(order, settings, 0, {
     customerAgreement: { type: "cardOnFile", storedCardUsage: "first" },
-    tokenCreation: { type: "worldpay", namespace: attempt === 1 ? order.reference : `${order.reference}-${attempt}` },
+    tokenCreation: { type: "worldpay", namespace },
   });
 
 /** All payments of our reference; it must be the only parameter. */

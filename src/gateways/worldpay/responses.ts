@@ -33,7 +33,7 @@ const ofStatus = kit.codeTable({ gateway_credentials_invalid: "401 403", gateway
 const NEEDS_AUTHENTICATION = new Set(["3dsDeviceDataRequired", "3dsChallenged", "3dsAuthenticationFailed", "3dsUnavailable"]);
 
 const ID = /^[\x21-\x7e]{1,128}$/;
-/** Longest text that is kept; the token's own id, charged with its namespace, stands in for a longer link. */
+/** Longest text that is kept; the token's own id and its namespace, which are charged together, stand in for a longer link. */
 const LONGEST_HREF = 255;
 const TOKEN_ID = /^[0-9A-Z]{15,21}$/;
 
@@ -54,8 +54,8 @@ function decoded(segment: string | undefined): string | undefined {
 
 const APPROVING: ReadonlySet<string | undefined> = new Set(["sentForSettlement", "authorized"]);
 
-/** The answer to a payment or to the verification of a card. An approval at once has status 202, a decline 201. */
-export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
+/** The answer to a payment or to the verification of a card that is stored in `namespace`. An approval at once has status 202, a decline 201. */
+export function readPayment(answer: GatewayAnswer, subject: Subject, namespace = subject.reference): Outcome {
   const approves = (body: kit.JsonObject) => APPROVING.has(kit.textAt(body, "outcome"));
   const read = kit.triage(answer, { effect: "money", read: kit.readJson, approves, flood: "unclear" });
   if ("outcome" in read) return read;
@@ -71,7 +71,7 @@ export function readPayment(answer: GatewayAnswer, subject: Subject): Outcome {
   if (NEEDS_AUTHENTICATION.has(outcome)) return kit.declined("authentication_required");
   if (outcome === "sentForSettlement")
     return subject.mode === "charge" ? paid(body, subject, "captured") : kit.unknown("settled, where a card was to be verified");
-  if (outcome === "authorized") return subject.mode === "charge" ? paid(body, subject, "authorized") : stored(body, subject);
+  if (outcome === "authorized") return subject.mode === "charge" ? paid(body, subject, "authorized") : stored(body, subject, namespace);
   if (outcome === "sentForCancellation")
     return kit.declined(cancelledFor(body), { processor: { worldpay_payment_id: paymentId(body, subject) } });
   if (outcome === "fraudHighRisk") return kit.declined("fraud_suspected");
@@ -117,11 +117,12 @@ function isPart(body: kit.JsonObject, { mode, amountMinor, currency }: Subject):
 const paid = (body: kit.JsonObject, subject: Subject, capture: Approved["capture"]): Approved =>
   kit.approved({ worldpay_payment_id: paymentId(body, subject) }, { capture, webhook: checks(body) });
 
-function stored(body: kit.JsonObject, subject: Subject): Outcome {
+function stored(body: kit.JsonObject, subject: Subject, namespace: string): Outcome {
   const href = kit.textAt(body, "token", "href");
   const isLink = href !== undefined && /^https?:\/\/[\x21-\x7e]+$/.test(href) && href.length <= LONGEST_HREF;
-  const token = isLink ? href : kit.idAt(body, TOKEN_ID, "token", "tokenId");
-  if (token === undefined) return kit.unknown("verified, but without a token");
+  const id = kit.idAt(body, TOKEN_ID, "token", "tokenId");
+  if (!isLink && id === undefined) return kit.unknown("verified, but without a token");
+  const token = isLink ? href : `${id}/${namespace}`;
   return kit.approved({ worldpay_payment_id: paymentId(body, subject), worldpay_token_id: token }, { webhook: checks(body) });
 }
 

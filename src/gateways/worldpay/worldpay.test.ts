@@ -179,10 +179,16 @@ describe("worldpay responses", () => {
     assert.equal(await idOf({ _links: undefined }), REFERENCE);
   });
 
-  test("a token's id stands in for a link that is too long to be kept", async () => {
+  test("a token's id, with the namespace of the try that stored it, stands in for a link that is too long to be kept", async () => {
     const token = { href: `${HREF}${"x".repeat(255)}`, tokenId: "9997095516055002467" };
-    const outcome = await worldpay.tokenize(storing, ioWith([answered(201, { ...STORED, token })]));
-    assert.equal(outcome.outcome === "approved" && outcome.processor["worldpay_token_id"], "9997095516055002467");
+    const long = answered(201, { ...STORED, token });
+    for (const [answers, namespace] of [
+      [[long], REFERENCE],
+      [[LOST, long], `${REFERENCE}-2`],
+    ] as const) {
+      const outcome = await worldpay.tokenize(storing, ioWith(answers));
+      assert.equal(outcome.outcome === "approved" && outcome.processor["worldpay_token_id"], `9997095516055002467/${namespace}`);
+    }
     assert.equal(codeOf(await worldpay.tokenize(storing, ioWith([answered(201, { ...STORED, token: {} })]))), "gateway_unavailable");
     assert.equal(codeOf(await worldpay.tokenize(storing, ioWith([refused("41")]))), "lost_or_stolen");
   });

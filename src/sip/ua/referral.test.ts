@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { systemRandom } from "#src/kernel/random.ts";
 import { ManualClock } from "#src/kernel/testing.ts";
 import { respond } from "../grammar/message.ts";
@@ -9,8 +10,8 @@ import { ANSWER, OFFER, rawUdp, requestText, testAgent } from "./testing.ts";
 const closing: (() => Promise<void>)[] = [];
 after(() => Promise.all(closing.map((close) => close())));
 
-/** A call from a peer that is asked to call somebody else; the response to the REFER is `status`. */
-async function referred(status: number, timeoutMs = 30_000) {
+/** A call from a peer that is asked to call somebody else; the response to the REFER is `status`, null: none. */
+async function referred(status: number | null, timeoutMs = 30_000) {
   const clock = new ManualClock();
   const { agent, port, calls } = await testAgent({ clock });
   const peer = await rawUdp(port);
@@ -31,7 +32,7 @@ async function referred(status: number, timeoutMs = 30_000) {
   const to = "sip:agent@pbx.example?X-Payment-Status=payment-success";
   const outcome = dialog.refer({ to, by: "sip:+15550001111@till.example", timeoutMs });
   const request = await peer.requests.next();
-  peer.send(respond(request, status, null).toBytes());
+  if (status !== null) peer.send(respond(request, status, null).toBytes());
   let cseq = 1;
   /** A request of the peer's inside the dialog; the status of our response. */
   const send = async (method: string, body = "", headers: Record<string, string> = {}) => {
@@ -66,17 +67,23 @@ test("a REFER that is not taken, and a call that fails, are told apart (R-321)",
   assert.deepEqual(await busy.outcome, { kind: "called", status: 486 });
 });
 
+test("a peer that tells of its call has taken the REFER, also where its response never comes (RFC 3515 section 2.4.4)", async () => {
+  const { clock, outcome, notify } = await referred(null, 60_000);
+  assert.equal(await notify("SIP/2.0 100 Trying\r\n"), 200);
+  clock.advance(40_000);
+  assert.equal(await Promise.race([outcome, setImmediate("waiting")]), "waiting");
+  assert.equal(await notify("SIP/2.0 200 OK\r\n", "terminated;reason=noresource"), 200);
+  assert.deepEqual(await outcome, { kind: "called", status: 200 });
+});
+
 test("a subscription that ends before the peer's call does says nothing of that call: it is waited for, and a peer that leaves has taken over", async () => {
-  for (const [line, ringing] of [
-    ["SIP/2.0 100 Trying", false],
-    ["SIP/2.0 180 Ringing", true],
-  ] as const) {
+  for (const line of ["SIP/2.0 100 Trying", "SIP/2.0 180 Ringing"]) {
     const rings = await referred(202);
     await rings.notify(line, "terminated;reason=timeout");
     rings.clock.advance(29_999);
     assert.equal(await Promise.race([rings.outcome, Promise.resolve("waiting")]), "waiting");
     rings.clock.advance(1);
-    assert.deepEqual(await rings.outcome, { kind: "silent", ringing });
+    assert.deepEqual(await rings.outcome, { kind: "silent" });
     const left = await referred(202);
     await left.notify(line, "terminated;reason=noresource");
     assert.equal(await left.send("BYE"), 200);
@@ -119,7 +126,7 @@ test("a subscription that might be made again ends without the peer's call: that
     clock.advance(29_999);
     assert.equal(await Promise.race([outcome, Promise.resolve("waiting")]), "waiting");
     clock.advance(1);
-    assert.deepEqual(await outcome, { kind: "silent", ringing: false });
+    assert.deepEqual(await outcome, { kind: "silent" });
   }
 });
 
@@ -133,7 +140,7 @@ test("a peer that tells after its time that its call was answered has the caller
   const { clock, peer, dialog, outcome, notify } = await referred(202);
   await notify("SIP/2.0 100 Trying\r\n");
   clock.advance(30_000);
-  assert.deepEqual(await outcome, { kind: "silent", ringing: false });
+  assert.deepEqual(await outcome, { kind: "silent" });
   assert.equal(await notify("SIP/2.0 180 Ringing\r\n"), 200);
   assert.deepEqual([dialog.ended, dialog.isTakenOver], [false, false]);
   const ended = new Promise((resolve) => (dialog.onBye = resolve));
@@ -166,7 +173,7 @@ test("silence after a REFER ends: unanswered it was refused, taken it is not kno
   taken.answered(202);
   clock.advance(30_000);
   assert.deepEqual(await unanswered.outcome, { kind: "refused", status: 408 });
-  assert.deepEqual(await taken.outcome, { kind: "silent", ringing: false });
+  assert.deepEqual(await taken.outcome, { kind: "silent" });
   const left = referral();
   left.answered(202);
   left.left(() => {});

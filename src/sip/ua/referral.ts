@@ -7,11 +7,14 @@ export type ReferOutcome =
   | { kind: "refused"; status: number }
   /** The peer has called: the final status of that call. */
   | { kind: "called"; status: number }
-  /** Taken, and no word of an end in time. `ringing`: a provisional status beyond 100 was the last one. */
-  | { kind: "silent"; ringing: boolean }
+  /** Taken, and no word of an end in time: the peer's call goes on, as far as anybody knows. */
+  | { kind: "silent" }
   /** Taken, and the subscription was ended without a status: nothing more will be told of the peer's call, which may have succeeded. */
   | { kind: "untold" }
-  /** The peer hung up: before it had taken the REFER, or after that without a word of how its call went. `ringing`: as above, and it would have told of more. */
+  /**
+   * The peer hung up: before it had taken the REFER, or after that without a word of how its call went. `ringing`: a provisional status beyond
+   * 100 was the last one, and it would have told of more.
+   */
   | { kind: "left"; accepted: boolean; ringing: boolean };
 
 /** The final NOTIFY may come behind the BYE: the subscription outlives the call (RFC 5057 section 4.1), ms. */
@@ -54,9 +57,9 @@ export class Referral {
     return !this.#isOver;
   }
 
-  /** The final response to the REFER. */
+  /** The final response to the REFER. Who has told of its call has taken it, whatever became of the response. */
   answered(status: number): void {
-    if (status >= 300) this.#end({ kind: "refused", status });
+    if (status >= 300 && !this.#accepted) this.#end({ kind: "refused", status });
     else this.#accepted = true;
   }
 
@@ -97,7 +100,7 @@ export class Referral {
   #fallSilent(): void {
     if (!this.#accepted) return this.#end({ kind: "refused", status: 408 });
     this.#isLate = true;
-    this.#resolve({ kind: "silent", ringing: this.#status > 100 });
+    this.#resolve({ kind: "silent" });
   }
 
   #end(outcome: ReferOutcome): void {
