@@ -57,7 +57,7 @@ function openIo(gateway: Gateway, changes: Partial<GatewaySettings> = {}, hangin
   const settings = settingsOf(gateway, { endpoint: `${simulators.url}/${gateway.name}` });
   let left = hanging?.times ?? 0;
   return testIo({ ...settings, ...changes }, (request) => {
-    const hangs = left > 0 && pathOf(gateway, request).startsWith(hanging!.path);
+    const hangs = left > 0 && isFor(gateway, hanging!.path, request);
     if (hangs) left--;
     return outbound.send({ ...request, timeoutMs: hangs ? HANGING_MS : REQUEST_MS });
   });
