@@ -3,6 +3,7 @@
  * long one may be left alone at the end. Ends with status 1 when a test failed.
  */
 import { join } from "node:path";
+import { finished } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { parseArgs } from "node:util";
@@ -13,16 +14,18 @@ const { values, positionals: files } = parseArgs({
     concurrency: { type: "string", default: "1" },
     /** Of each test, ms. */
     timeout: { type: "string" },
-    /** A module whose `globalSetup` is awaited before the first file. */
+    /** A module whose `globalSetup` is awaited before the first file, and `globalTeardown` after the last. */
     setup: { type: "string" },
     "force-exit": { type: "boolean", default: false },
   },
 });
 
-if (values.setup !== undefined) {
-  const setup = (await import(join(process.cwd(), values.setup))) as { globalSetup(): Promise<void> };
-  await setup.globalSetup();
+interface Setup {
+  globalSetup(): Promise<void>;
+  globalTeardown?(): Promise<void>;
 }
+const setup = values.setup === undefined ? null : ((await import(join(process.cwd(), values.setup))) as Setup);
+await setup?.globalSetup();
 const tests = run({
   files,
   concurrency: Number(values.concurrency),
@@ -30,4 +33,7 @@ const tests = run({
   ...(values.timeout !== undefined && { timeout: Number(values.timeout) }),
 });
 tests.on("test:fail", () => (process.exitCode = 1));
-tests.compose(spec).pipe(process.stdout);
+const told = tests.compose(spec);
+told.pipe(process.stdout);
+await finished(told);
+await setup?.globalTeardown?.();

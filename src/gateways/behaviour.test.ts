@@ -18,7 +18,7 @@ import type { Column, LedgerEntry, SimulatedVendor, TestIo } from "./testing.ts"
  */
 
 /** How long a request is waited for that a test makes hang: long enough for the vendor to act on it, on a busy machine too. */
-const HANGING_MS = 1_000;
+const HANGING_MS = 2_000;
 const REQUEST_MS = 10_000;
 
 const COLUMNS = await behaviours();
