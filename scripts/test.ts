@@ -87,7 +87,7 @@ const onDatabase = longestFirst(
 );
 const journeys = longestFirst(
   globSync("test/journeys/*.test.ts"),
-  "demo commands calls database-away widget kill recogniser operator every-gateway transfer-back authorizenet drain cluster usage crash",
+  "demo commands calls database-away widget kill recogniser operator every-gateway transfer-back authorizenet drain voices mcp peers cluster usage crash",
 );
 /** What the database has no part in: card forms, gateways, telephones, examples. Once, on PGlite, is enough. */
 const onAnyDatabase =
