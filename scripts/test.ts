@@ -3,7 +3,7 @@
  * how to enable it. `npm test -- unit` runs one leg; the names are those of LEGS.
  */
 import { spawn } from "node:child_process";
-import { existsSync, globSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -46,36 +46,58 @@ interface Leg {
 
 const node = process.execPath;
 const bin = (name: string) => `node_modules/.bin/${name}`;
-const nodeTest = (files: string[], ...flags: string[]) => [node, "--disable-warning=ExperimentalWarning", "--test", ...flags, ...files];
+/** By `test-files.ts`: `node --test` begins files in the order of their names. */
+const nodeTest = (files: string[], options: string[] = [], ...flags: string[]) => [
+  node,
+  "--disable-warning=ExperimentalWarning",
+  ...flags,
+  "scripts/test-files.ts",
+  ...options,
+  ...files,
+];
+/** Those named begin first: what takes long and begins last is left alone at the end. */
+function longestFirst(files: string[], names: string): string[] {
+  const longest = names.split(" ");
+  const rank = (file: string) => (longest.includes(nameOf(file)) ? longest.indexOf(nameOf(file)) : longest.length);
+  return files.sort().sort((a, b) => rank(a) - rank(b));
+}
+const nameOf = (file: string) => basename(file, ".test.ts");
 
 const postgres = await reachablePostgres();
 /** By itself: it keeps every core busy. */
 const simulation = ["test/prove.test.ts"];
-const speech = globSync("src/speech/*.test.ts").sort();
-const units = globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphone/**/*.test.ts", "test/*.test.ts"], {
-  exclude: [...simulation, ...speech],
-}).sort();
+const speech = longestFirst(globSync("src/speech/*.test.ts"), "utterance-recogniser answers recogniser verification aside");
+const units = longestFirst(
+  globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphone/**/*.test.ts", "test/*.test.ts"], {
+    exclude: [...simulation, ...speech],
+  }),
+  "behaviour hostile-words gateways embedded apply-file page payable raw-http wrong-requests widget-sessions languages",
+);
 /** Most files are over before V8's optimising of PGlite's program has paid for itself; the recogniser's programs run long enough. */
 const UNOPTIMISED = "--liftoff-only";
-const onDatabase = globSync(
-  ["src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts", "src/voice/statements.test.ts"],
-  // What takes long there and is the same on any database.
-  { exclude: ["src/platform/db/embedded.test.ts", "src/api/openapi/page.test.ts"] },
-).sort();
-/** Those that take minutes begin first, so that none of them is left alone at the end. */
-const LONG_JOURNEYS = "calls demo kill widget crash every-gateway transfer-back authorizenet operator commands".split(" ");
-const journeyOf = (file: string) => basename(file, ".test.ts");
-const journeys = globSync("test/journeys/*.test.ts").sort(
-  (a, b) => Number(LONG_JOURNEYS.includes(journeyOf(b))) - Number(LONG_JOURNEYS.includes(journeyOf(a))),
+/** What opens a database does it by a `testing.ts`, or reads where the server is. */
+const opensDatabase = (file: string) => /testing\.ts"|TEST_DATABASE_URL/.test(readFileSync(file, "utf8"));
+const onDatabase = longestFirst(
+  globSync(
+    ["src/{platform,sessions,projects,payments,webhooks,widget,retention,alarms,api}/**/*.test.ts", "src/voice/statements.test.ts"],
+    // What takes long there and is the same on any database: connections, pages, Redis.
+    { exclude: ["embedded", "page", "raw-http", "connections", "redis-counter"].map((name) => `src/**/${name}.test.ts`) },
+  ).filter(opensDatabase),
+  "gateways widget-sessions hostile-requests stream recovery",
+);
+const journeys = longestFirst(
+  globSync("test/journeys/*.test.ts"),
+  "demo commands calls database-away widget kill recogniser operator every-gateway transfer-back authorizenet drain voices mcp peers cluster usage crash",
 );
 /** What the database has no part in: card forms, gateways, telephones, examples. Once, on PGlite, is enough. */
 const onAnyDatabase =
-  "authorizenet closed demo every-gateway examples flood mcp memory operator peers recogniser transfer-back voices widget".split(" ");
-const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(journeyOf(file)));
+  "authorizenet closed demo every-gateway examples flood ipv6 mcp memory operator peers recogniser transfer-back usage voices widget".split(" ");
+const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(nameOf(file)));
 /** A test that was given up after its time may leave what never ends: its file ends all the same. */
-const JOURNEY = ["--test-global-setup=test/journeys/render-prompts.ts", "--test-timeout=400000", "--test-force-exit"];
-/** One more than there are cores, because some always wait; journeys three: two thirds of their time they wait for callers, prompts and time-outs. */
-const concurrency = (more: number) => `--test-concurrency=${availableParallelism() + more}`;
+const JOURNEY = ["--setup=test/journeys/render-prompts.ts", "--timeout=400000", "--force-exit"];
+/** One more than there are cores, because some always wait; two where they wait for a server, four where they wait for callers, prompts and time-outs. */
+const concurrency = (more: number) => `--concurrency=${availableParallelism() + more}`;
+const UNIT_TIME = "--timeout=300000";
 const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";
 
 const LEGS: Leg[] = [
@@ -87,10 +109,10 @@ const LEGS: Leg[] = [
     name: "unit",
     what: "unit tests on PGlite",
     missing: null,
-    command: nodeTest(units, UNOPTIMISED, concurrency(1), "--test-timeout=300000"),
+    command: nodeTest(units, [concurrency(1), UNIT_TIME], UNOPTIMISED),
     env: { TEST_DATABASE_URL: "" },
   },
-  { name: "speech", what: "recogniser and voices", missing: null, command: nodeTest(speech, concurrency(1), "--test-timeout=300000") },
+  { name: "speech", what: "recogniser and voices", missing: null, command: nodeTest(speech, [concurrency(1), UNIT_TIME]) },
   {
     name: "simulation",
     what: "payments simulated, every race and fault; hand-made bugs that it must find",
@@ -101,21 +123,21 @@ const LEGS: Leg[] = [
     name: "postgres",
     what: "the same database tests on PostgreSQL",
     missing: noPostgres,
-    command: nodeTest(onDatabase, concurrency(1), "--test-timeout=300000"),
+    command: nodeTest(onDatabase, ["--setup=test/database-template.ts", concurrency(2), UNIT_TIME]),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
   {
     name: "journeys",
     what: "journeys on PGlite",
     missing: null,
-    command: nodeTest(journeys, concurrency(3), ...JOURNEY),
+    command: nodeTest(journeys, [concurrency(4), ...JOURNEY]),
     env: { TEST_DATABASE_URL: "" },
   },
   {
     name: "journeys-postgres",
     what: "journeys on PostgreSQL, where the database matters",
     missing: noPostgres,
-    command: nodeTest(journeysOnPostgres, concurrency(3), ...JOURNEY),
+    command: nodeTest(journeysOnPostgres, [concurrency(4), ...JOURNEY]),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
 ];

@@ -18,7 +18,7 @@ import type { Column, LedgerEntry, SimulatedVendor, TestIo } from "./testing.ts"
  */
 
 /** How long a request is waited for that a test makes hang: long enough for the vendor to act on it, on a busy machine too. */
-const HANGING_MS = 1_000;
+const HANGING_MS = 2_000;
 const REQUEST_MS = 10_000;
 
 const COLUMNS = await behaviours();
@@ -57,7 +57,7 @@ function openIo(gateway: Gateway, changes: Partial<GatewaySettings> = {}, hangin
   const settings = settingsOf(gateway, { endpoint: `${simulators.url}/${gateway.name}` });
   let left = hanging?.times ?? 0;
   return testIo({ ...settings, ...changes }, (request) => {
-    const hangs = left > 0 && pathOf(gateway, request).startsWith(hanging!.path);
+    const hangs = left > 0 && isFor(gateway, hanging!.path, request);
     if (hangs) left--;
     return outbound.send({ ...request, timeoutMs: hangs ? HANGING_MS : REQUEST_MS });
   });

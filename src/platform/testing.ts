@@ -29,16 +29,33 @@ export async function planWithoutTableScan(database: Database, query: RawBuilder
 }
 
 async function onServer(server: string): Promise<Database> {
-  const { url, drop } = await createDatabase(server);
+  const { url, drop } = await createDatabase(server, "", process.env[TEMPLATE]);
   const database = await openPostgres(url, silentLog);
   await database.migrate();
   return { ...database, close: () => database.close().then(drop) };
 }
 
-/** An empty database on the server at this address, made with these `options`. */
-export async function createDatabase(server: string, options = ""): Promise<{ url: string; drop: () => Promise<void> }> {
+/** Names a migrated database on that server: a copy of it is there in half the time that migrations take. */
+const TEMPLATE = "TEST_DATABASE_TEMPLATE";
+
+/** Makes the database of which `testDatabase` gives copies from now on, in this process and those that it starts. Returns what drops it. */
+export async function openTemplate(server: string): Promise<() => Promise<void>> {
+  const { url, drop } = await createDatabase(server);
+  const database = await openPostgres(url, silentLog);
+  await database.migrate();
+  await database.close();
+  process.env[TEMPLATE] = new URL(url).pathname.slice(1);
+  return drop;
+}
+
+/** A database on the server at this address, made with these `options`: empty, or a copy of the `template`. */
+export async function createDatabase(
+  server: string,
+  options = "",
+  template = "template0",
+): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `voicetill_test_${randomBytes(8).toString("hex")}`;
-  await administer(server, `create database ${name} template template0 ${options}`);
+  await administer(server, `create database ${name} template ${template} ${options}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => administer(server, `drop database ${name} with (force)`) };

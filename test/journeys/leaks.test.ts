@@ -31,14 +31,14 @@ test("no card number and no security code is in logs, data folder, WAL or output
     });
     return session_id;
   };
-  const ended = [
-    await pay(CARDS[0] ?? "", "831"),
-    await pay(AMEX, CODE),
-    await pay(CARDS[2] ?? "", "831"),
-    await pay(CARDS[1] ?? "", "831", { gateway: "webhook" }),
-    await pay(CARDS[1] ?? "", "831", { mode: "tokenize", amount: "0" }),
-    await pay(CARDS[0] ?? "", "831", { gateway: "webhook", mode: "tokenize", amount: "0" }, true),
-  ];
+  const ended = await Promise.all([
+    pay(CARDS[0] ?? "", "831"),
+    pay(AMEX, CODE),
+    pay(CARDS[2] ?? "", "831"),
+    pay(CARDS[1] ?? "", "831", { gateway: "webhook" }),
+    pay(CARDS[1] ?? "", "831", { mode: "tokenize", amount: "0" }),
+    pay(CARDS[0] ?? "", "831", { gateway: "webhook", mode: "tokenize", amount: "0" }, true),
+  ]);
   for (const id of ended) assert.notEqual((await service.session(id))["status"], "PENDING");
   // Speech off or on, a card number typed where it does not belong is refused without an echo.
   const refused = await service.request("POST", "/v1/sessions", {
