@@ -36,7 +36,8 @@ export function understandDate(
     meaningOf: dateIn,
     keyOf: ({ month, year }) => `${month}/${year}`,
     oddityOf: () => 0,
-    clear: { likelihood: -1, lead: 4, isAgreed: true },
+    clear: { likelihood: -1, lead: 4 },
+    leastLikelihood: -5,
     isSureAlone: (best, _, lead) => lead >= ALONE.lead && marginOf(scoring, samples, best) >= ALONE.margin,
   });
   return heard?.isCertain ? { kind: "expiry", ...heard.meaning, certain: line !== "bad" } : { kind: "nothing" };

@@ -95,16 +95,21 @@ const NINETEEN = "four five three eight nine nine zero zero six one four seven z
 
 for (const [what, heard, followed, isTaken] of [
   ["both hear is taken", { first: SIXTEEN, second: { [SIXTEEN]: -5 } }, SIXTEEN, true],
-  ["only the second recogniser hears is taken", { first: NO_CARD, second: { [SIXTEEN]: -5, [NO_CARD]: -9 } }, NO_CARD, true],
+  [
+    "only the second recogniser hears is taken",
+    { first: NO_CARD, other: SIXTEEN, lead: 50, second: { [SIXTEEN]: -5, [NO_CARD]: -9 } },
+    NO_CARD,
+    true,
+  ],
   [
     "is nearly as likely as digits that are no card's is asked again",
-    { first: SIXTEEN, second: { [SIXTEEN]: -9, [NO_CARD]: -1 } },
+    { first: SIXTEEN, other: NO_CARD, lead: 50, second: { [SIXTEEN]: -9, [NO_CARD]: -1 } },
     SIXTEEN,
     false,
   ],
   [
     "has nineteen digits and is likelier than sixteen of them is taken",
-    { first: SIXTEEN, second: { [SIXTEEN]: -12, [NINETEEN]: -3 } },
+    { first: SIXTEEN, other: NINETEEN, lead: 50, second: { [SIXTEEN]: -12, [NINETEEN]: -3 } },
     NINETEEN,
     true,
   ],

@@ -139,7 +139,8 @@ function likeliestDigits({ scoring, verifier }: Decoders, utterance: UtteranceAu
     meaningOf: digitsIn,
     keyOf,
     oddityOf: ({ length }) => (lengths.includes(length) ? 0 : ODDITY.length),
-    clear: { likelihood: -1, lead: 4, isAgreed: true },
+    clear: { likelihood: -1, lead: 4 },
+    leastLikelihood: -5,
     isSureAlone: (_, digits, lead) => isSame(digits, free) && lead >= LEAD_ALONE.code,
   });
   if (!heard || heard.meaning.length > longest) return NOTHING;
@@ -198,7 +199,8 @@ const understandNumber: Understand = (decoders, utterance, options) => {
     meaningOf: cardDigitsIn,
     keyOf,
     oddityOf: (digits) => (isCard(digits) ? 0 : ODDITY.card),
-    clear: { likelihood: -6, lead: 3, isAgreed: false },
+    clear: { likelihood: -6, lead: 3 },
+    leastLikelihood: -9,
     isSureAlone: (_, digits, lead) => isSame(digits, free) && lead >= LEAD_ALONE.card,
   });
   if (heard?.isCertain && line !== "bad") return digitsResult(heard.meaning, true, true);

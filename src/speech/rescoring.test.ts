@@ -40,7 +40,8 @@ function heardBy({ first, second }: Heard, followed = ""): { rescored: Rescored<
     meaningOf: ([word = ""]) => (word === "repeat" ? null : word),
     keyOf: (word) => word,
     oddityOf: (word) => (word.startsWith("odd") ? 4 : 0),
-    clear: { likelihood: -1, lead: 4, isAgreed: true },
+    clear: { likelihood: -1, lead: 4 },
+    leastLikelihood: -5,
     isSureAlone: (_, __, lead) => lead >= 500,
   };
   return { rescored: rescore(verifier, new Float32Array(8), followed === "" ? [] : followed.split(" "), scoring), asked };
@@ -104,6 +105,16 @@ test("what callers hardly mean has to be so much likelier, and is no answer then
     heardBy({ first: { answers: ["four", 0], others: ["odd", 100] }, second: { four: -4, odd: -0.5 } }).rescored,
     doubtful("odd"),
   );
+});
+
+test("what the second one hears counts only where the first one, which hears what means nothing, finds it possible", () => {
+  for (const [score, isCertain] of [
+    [-400, true],
+    [-401, false],
+  ] as const) {
+    const heard = { first: { answers: ["repeat", 0], four: ["four", score] }, second: { four: -0.5 } } as const;
+    assert.deepEqual(heardBy(heard).rescored, { meaning: "four", isCertain });
+  }
 });
 
 test("where a command is likelier there is no answer", () => {

@@ -11,9 +11,10 @@ import type { AnswerRule } from "./verifier-thread.ts";
 const UNITS_PER_NAT = 50;
 /** By how much the likeliest must lead all else that was heard, natural logarithm by both. */
 const LEAST_LEAD = 3;
-/** How likely the second recogniser must hold it for, also where the first one alone would be sure, and beside what that holds for likelier. */
-const LEAST_LIKELIHOOD = { doubtful: -5, sure: -8 };
-const MOST_BEHIND = 4;
+/** By how much, natural logarithm, the likeliest may stand behind what either recogniser by itself holds for likelier. */
+const MOST_BEHIND = { second: 4, first: 8 };
+/** How much less likely by the second one it may be where the first one alone would be sure. */
+const SURE_ALONE = 3;
 
 /** A question, as its answers are decoded and scored. */
 export interface Scoring<Meaning> {
@@ -30,8 +31,10 @@ export interface Scoring<Meaning> {
   keyOf: (meaning: Meaning) => string;
   /** By how much, natural logarithm, callers are less likely to mean this than an answer; 0: it is one. */
   oddityOf: (meaning: Meaning) => number;
-  /** How likely by the second recogniser alone, and how far before all else, an answer need not be compared with what the first one hears besides. */
-  clear: { likelihood: number; lead: number; isAgreed: boolean };
+  /** How likely by the second recogniser, and how far before all else, the first one's best need not be compared with what that hears besides. */
+  clear: { likelihood: number; lead: number };
+  /** How likely the second recogniser must hold an answer for. */
+  leastLikelihood: number;
   /** Without the second recogniser: whether the first one's best counts, by its lead over all else, in the engine's unit. */
   isSureAlone: (best: Scored, meaning: Meaning, lead: number) => boolean;
 }
@@ -94,8 +97,7 @@ export function rescore<Meaning>(
     oddityOf(likely.meaning) === 0 &&
     likely.likelihood >= clear.likelihood &&
     likely.likelihood - (lessLikely?.likelihood ?? -Infinity) >= clear.lead;
-  if (isClear && (!clear.isAgreed || (own !== null && keyOf(likely.meaning) === keyOf(own))))
-    return { meaning: likely.meaning, isCertain: true };
+  if (isClear && likely.score !== null) return { meaning: likely.meaning, isCertain: true };
 
   let isSureAlone = false;
   if (own !== null) {
@@ -122,10 +124,11 @@ export function rescore<Meaning>(
     }
     const { meaning, likelihood } = first;
     const isOwn = isSureAlone && own !== null && keyOf(meaning) === keyOf(own);
-    const least = Math.max(
-      LEAST_LIKELIHOOD[isOwn ? "sure" : "doubtful"],
-      (rankedBy(likelihoodOf)[0]?.likelihood ?? likelihood) - MOST_BEHIND,
-    );
-    return { meaning, isCertain: oddityOf(meaning) === 0 && likelihood >= least && !rest.some(isRival) };
+    const isLikely =
+      likelihood >= scoring.leastLikelihood - (isOwn ? SURE_ALONE : 0) &&
+      likelihood >= (rankedBy(likelihoodOf)[0]?.likelihood ?? likelihood) - MOST_BEHIND.second &&
+      // What that heard itself may mean nothing, and be no hypothesis.
+      (first.score ?? -Infinity) >= best.score - MOST_BEHIND.first * UNITS_PER_NAT;
+    return { meaning, isCertain: oddityOf(meaning) === 0 && isLikely && !rest.some(isRival) };
   }
 }

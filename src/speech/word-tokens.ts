@@ -130,8 +130,8 @@ export const CAPITALS: Readonly<Record<string, number>> = {
   triple: 8602,
 };
 
-/** First tokens of what is said in place of an answer, with a capital and without: yes and no, commands, the test word. */
+/** First tokens of what is said in place of an answer, or where it is broken off, with a capital and without: yes and no, commands, the test word, "wait". */
 export const OTHER_WORDS: readonly number[] = [
   4874, 3869, 21915, 15011, 343, 612, 694, 1939, 1959, 28518, 1492, 10428, 12312, 830, 1827, 14891, 1371, 22305, 748, 2921, 12611, 1815,
-  5455, 6607, 286, 341, 3113, 3529, 22172, 15043,
+  5455, 6607, 286, 341, 3113, 3529, 22172, 15043, 4480, 20340, 7423, 8221, 2869, 12823, 4808, 21771, 1235, 2803, 1369, 7370,
 ];
