@@ -91,7 +91,9 @@ const journeys = longestFirst(
 );
 /** What the database has no part in: card forms, gateways, telephones, examples. Once, on PGlite, is enough. */
 const onAnyDatabase =
-  "authorizenet closed demo every-gateway examples flood ipv6 mcp memory operator peers recogniser transfer-back usage voices widget".split(" ");
+  "authorizenet closed demo every-gateway examples flood ipv6 mcp memory operator peers recogniser transfer-back usage voices widget".split(
+    " ",
+  );
 const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(nameOf(file)));
 /** A test that was given up after its time may leave what never ends: its file ends all the same. */
 const JOURNEY = ["--setup=test/journeys/render-prompts.ts", "--timeout=400000", "--force-exit"];

@@ -175,13 +175,14 @@ export class Verifier {
       weighed.set(key, { words: [...words], likelihood, answer, first });
     };
     for (const words of texts) await weigh(words);
-    for (const { words, answer, first, likelihood } of [...weighed.values()]) {
+    for (const { words, answer, first, likelihood } of Array.from(weighed.values())) {
       if (likelihood >= LIKELY) continue;
       const misheard = answer.findIndex((share) => share < MISHEARD);
       await weigh(await this.#goOn(sound, words.slice(0, first + Math.max(0, misheard)), rule));
     }
     // A card's check digit tells them apart, and a date has none.
-    if (rule.what === "digits") for (const { words } of [...weighed.values()]) for (const like of soundAlikes(words)) await weigh(like);
+    if (rule.what === "digits")
+      for (const like of Array.from(weighed.values(), ({ words }) => soundAlikes(words)).flat()) await weigh(like);
     return Array.from(weighed.values(), ({ words, likelihood }) => ({ words, likelihood }));
   }
 
