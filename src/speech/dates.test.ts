@@ -23,7 +23,7 @@ function decodersOf({ margin = 0, lead = Infinity, second }: { margin?: number; 
   };
   const verifier: Decoders["verifier"] = second && {
     hear: () => {},
-    weigh: () => Object.entries(second).map(([text, likelihood]) => ({ words: text.split(" "), likelihood })),
+    weigh: () => () => Object.entries(second).map(([text, likelihood]) => ({ words: text.split(" "), likelihood })),
   };
   return { scoring, verifier } as Pick<Decoders, "scoring" | "verifier">;
 }

@@ -29,7 +29,7 @@ function decodersOf({ first, other, lead = Infinity, second = null }: Heard): De
   };
   const verifier: Decoders["verifier"] = second && {
     hear: () => {},
-    weigh: () => Object.entries(second).map(([text, likelihood]) => ({ words: words(text), likelihood })),
+    weigh: () => () => Object.entries(second).map(([text, likelihood]) => ({ words: words(text), likelihood })),
   };
   return { scoring: decoder, batch: decoder, streaming: decoder, verifier } as Pick<Decoders, "verifier"> as Decoders;
 }

@@ -136,6 +136,7 @@ function likeliestDigits({ scoring, verifier }: Decoders, utterance: UtteranceAu
     // As many, or fewer: what was asked for and is not all there has a shorter alternative.
     others: (digits) => othersThan(digits, upTo(digits.length)),
     exactly,
+    comparesOthers: true,
     meaningOf: digitsIn,
     keyOf,
     oddityOf: ({ length }) => (lengths.includes(length) ? 0 : ODDITY.length),
@@ -196,6 +197,8 @@ const understandNumber: Understand = (decoders, utterance, options) => {
     grammar: CARDS,
     others: (digits) => spokenDigits(exceptRule(CARD_RULE, digits), COMMAND_PHRASES),
     exactly,
+    // The check digit does.
+    comparesOthers: false,
     meaningOf: cardDigitsIn,
     keyOf,
     oddityOf: (digits) => (isCard(digits) ? 0 : ODDITY.card),

@@ -24,7 +24,11 @@ export function whileNotVain({ streaming, batch, scoring, verifier }: Decoders, 
       hear: (samples) => verifier.hear(samples),
       weigh(texts, rule) {
         check();
-        return verifier.weigh(texts, rule);
+        const outcome = verifier.weigh(texts, rule);
+        return () => {
+          check();
+          return outcome();
+        };
       },
     },
   };

@@ -29,7 +29,7 @@ function heardBy({ first, second }: Heard, followed = ""): { rescored: Rescored<
   };
   const verifier: Verifying | null = second && {
     hear: () => {},
-    weigh: () => Object.entries(second).map(([words, likelihood]) => ({ words: words.split(" "), likelihood })),
+    weigh: () => () => Object.entries(second).map(([words, likelihood]) => ({ words: words.split(" "), likelihood })),
   };
   const scoring: Scoring<string> = {
     rule: { what: "digits", lengths: [1] },
@@ -37,6 +37,7 @@ function heardBy({ first, second }: Heard, followed = ""): { rescored: Rescored<
     grammar: grammar("answers"),
     others: () => grammar("others"),
     exactly: (word) => grammar(word),
+    comparesOthers: true,
     meaningOf: ([word = ""]) => (word === "repeat" ? null : word),
     keyOf: (word) => word,
     oddityOf: (word) => (word.startsWith("odd") ? 4 : 0),

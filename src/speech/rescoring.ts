@@ -1,6 +1,6 @@
 import type { Acceptor } from "./acceptor.ts";
 import type { Decoder, Decoders, Scored } from "./decoder.ts";
-import type { AnswerRule } from "./verifier-thread.ts";
+import type { AnswerRule, Weighed } from "./verifier-thread.ts";
 
 /**
  * What was said, by two recognisers that have nothing in common: what one mistakes, the other mostly does not. Each names what it hears, both score
@@ -25,6 +25,8 @@ export interface Scoring<Meaning> {
   grammar: Acceptor;
   others: (meaning: Meaning) => Acceptor;
   exactly: (meaning: Meaning) => Acceptor;
+  /** Whether the first one's best is compared with `others` where the second recogniser is there, too. */
+  comparesOthers: boolean;
   /** Null: words that answer nothing. */
   meaningOf: (words: readonly string[]) => Meaning | null;
   /** Meanings with the same one are the same. */
@@ -67,9 +69,8 @@ export function rescore<Meaning>(
   };
   const hypotheses = new Map<string, Hypothesis<Meaning>>();
   /** Of several readings of one meaning the likeliest counts. */
-  const weigh = (texts: readonly (readonly string[])[], scored: Scored): boolean => {
-    const weighed = verifier?.weigh(texts, scoring.rule) ?? null;
-    for (const { words, likelihood } of weighed ?? []) {
+  const add = (weighed: readonly Weighed[]) => {
+    for (const { words, likelihood } of weighed) {
       const meaning = meaningOf(words);
       if (meaning === null) continue;
       const known = hypotheses.get(keyOf(meaning));
@@ -77,20 +78,32 @@ export function rescore<Meaning>(
       if (!known) hypotheses.set(keyOf(meaning), { meaning, likelihood: whole, score: null });
       else known.likelihood = Math.max(known.likelihood, whole);
     }
-    const meaning = meaningOf(scored.words);
-    const known = meaning === null ? undefined : hypotheses.get(keyOf(meaning));
-    if (known) known.score = Math.max(known.score ?? -Infinity, scored.score);
+  };
+  const weigh = (words: readonly string[]): boolean => {
+    const weighed = verifier?.weigh([words], scoring.rule)() ?? null;
+    add(weighed ?? []);
     return weighed !== null;
+  };
+  const setScore = ({ words, score: value }: Scored) => {
+    const meaning = meaningOf(words);
+    const known = meaning === null ? undefined : hypotheses.get(keyOf(meaning));
+    if (known) known.score = Math.max(known.score ?? -Infinity, value);
   };
   const rankedBy = (value: (hypothesis: Hypothesis<Meaning>) => number) =>
     Array.from(hypotheses.values()).toSorted((a, b) => value(b) - value(a));
   const likelihoodOf = ({ likelihood }: Hypothesis<Meaning>) => likelihood;
 
   verifier?.hear(samples);
+  // Beside the first recogniser's decoding.
+  const weighedMeanwhile = followed.length > 0 ? verifier?.weigh([followed], scoring.rule) : undefined;
   const best = score(scoring.grammar);
+  const ofFollowed = weighedMeanwhile?.() ?? null;
   if (!best) return null;
   const own = meaningOf(best.words);
-  const isWeighed = weigh(followed.length > 0 ? [best.words, followed] : [best.words], best);
+  add(ofFollowed ?? []);
+  const isKnown = ofFollowed?.some(({ words }) => words.join(" ") === best.words.join(" ")) ?? false;
+  const isWeighed = isKnown || weigh(best.words);
+  setScore(best);
   const [likely, lessLikely] = rankedBy(likelihoodOf);
   const isClear =
     likely &&
@@ -100,7 +113,7 @@ export function rescore<Meaning>(
   if (isClear && likely.score !== null) return { meaning: likely.meaning, isCertain: true };
 
   let isSureAlone = false;
-  if (own !== null) {
+  if (own !== null && (!isWeighed || scoring.comparesOthers)) {
     const other = score(scoring.others(own));
     const otherMeaning = other && meaningOf(other.words);
     const lead = other ? best.score - other.score : Infinity;
@@ -109,8 +122,18 @@ export function rescore<Meaning>(
     if (!isWeighed && lead < 0 && otherMeaning !== null) return { meaning: otherMeaning, isCertain: false };
     isSureAlone = oddityOf(own) === 0 && scoring.isSureAlone(best, own, lead);
     if (!isWeighed) return { meaning: own, isCertain: isSureAlone };
-    if (other && otherMeaning !== null) weigh([other.words], other);
+    if (other && otherMeaning !== null) {
+      weigh(other.words);
+      setScore(other);
+    }
   }
+
+  const mostLikely = rankedBy(likelihoodOf)[0]?.likelihood ?? 0;
+  const isOwn = (meaning: Meaning) => own !== null && keyOf(meaning) === keyOf(own);
+  const isLikely = ({ meaning, likelihood }: Hypothesis<Meaning>) =>
+    oddityOf(meaning) === 0 &&
+    likelihood >= scoring.leastLikelihood - (isSureAlone && isOwn(meaning) ? SURE_ALONE : 0) &&
+    likelihood >= mostLikely - MOST_BEHIND.second;
   // What was not asked of the first recogniser is taken to be as likely by it as what that heard itself: what could win by that is asked.
   const worthOf = (hypothesis: Hypothesis<Meaning>) => hypothesis.likelihood + (hypothesis.score ?? best.score) / UNITS_PER_NAT;
   for (;;) {
@@ -118,17 +141,13 @@ export function rescore<Meaning>(
     if (!first) return own === null ? null : { meaning: own, isCertain: false };
     const isRival = (rival: Hypothesis<Meaning>) => worthOf(rival) > worthOf(first) - LEAST_LEAD;
     const unscored = [first, ...rest.filter(isRival)].find((hypothesis) => hypothesis.score === null);
-    if (unscored) {
+    // The caller waits: where nothing can be certain, nothing more is decoded.
+    if (unscored && Array.from(hypotheses.values()).some(isLikely)) {
       unscored.score = score(scoring.exactly(unscored.meaning))?.score ?? -Infinity;
       continue;
     }
-    const { meaning, likelihood } = first;
-    const isOwn = isSureAlone && own !== null && keyOf(meaning) === keyOf(own);
-    const isLikely =
-      likelihood >= scoring.leastLikelihood - (isOwn ? SURE_ALONE : 0) &&
-      likelihood >= (rankedBy(likelihoodOf)[0]?.likelihood ?? likelihood) - MOST_BEHIND.second &&
-      // What that heard itself may mean nothing, and be no hypothesis.
-      (first.score ?? -Infinity) >= best.score - MOST_BEHIND.first * UNITS_PER_NAT;
-    return { meaning, isCertain: oddityOf(meaning) === 0 && isLikely && !rest.some(isRival) };
+    // What the first one heard itself may mean nothing, and be no hypothesis.
+    const isPossible = (first.score ?? -Infinity) >= best.score - MOST_BEHIND.first * UNITS_PER_NAT;
+    return { meaning: first.meaning, isCertain: isLikely(first) && isPossible && !rest.some(isRival) };
   }
 }

@@ -81,8 +81,11 @@ test("calls share the thread and have each its own utterance; once it has ended,
   const [early, first, second] = [thread, thread, thread].map((each) => verifyingBy(each.connect())) as [Verifying, Verifying, Verifying];
   early.hear(soundOf("two two nine three eight"));
   const asked = [words("two two nine three eight"), words("six one seven four two")];
-  const likelier = (verifying: Verifying) => verifying.weigh(asked, ZIP)?.toSorted((a, b) => b.likelihood - a.likelihood)[0]?.words;
-  assert.equal(early.weigh(asked, ZIP), null, "nobody waits for a thread that has not started");
+  const likelier = (verifying: Verifying) =>
+    verifying
+      .weigh(asked, ZIP)()
+      ?.toSorted((a, b) => b.likelihood - a.likelihood)[0]?.words;
+  assert.equal(early.weigh(asked, ZIP)(), null, "nobody waits for a thread that has not started");
   await thread.start();
   first.hear(soundOf("two two nine three eight"));
   second.hear(soundOf("six one seven four two"));
@@ -91,6 +94,6 @@ test("calls share the thread and have each its own utterance; once it has ended,
   assert.deepEqual(likelier(early), asked[0]);
   assert.deepEqual(likelier(second), asked[1]);
   await thread.stop();
-  assert.equal(first.weigh(asked, ZIP), null);
-  assert.equal(verifyingBy(thread.connect()).weigh(asked, ZIP), null);
+  assert.equal(first.weigh(asked, ZIP)(), null);
+  assert.equal(verifyingBy(thread.connect()).weigh(asked, ZIP)(), null);
 });

@@ -17,9 +17,9 @@ export interface Verifying {
   hear(samples: Float32Array): void;
   /**
    * Weighs texts of the answer, what it hears itself from the first misheard word of each on, and what sounds like any of
-   * these. Null when the second recogniser is not there.
+   * these. Begins it, and returns what waits for the outcome: null when the second recogniser is not there. Outcomes are waited for in their order.
    */
-  weigh(texts: readonly (readonly string[])[], rule: AnswerRule): Weighed[] | null;
+  weigh(texts: readonly (readonly string[])[], rule: AnswerRule): () => Weighed[] | null;
 }
 
 /** One call's way to the thread of the second recogniser. */
@@ -46,6 +46,7 @@ const LONGEST_MS = 3_000;
 
 export function verifyingBy({ port, done }: VerifierConnection): Verifying {
   let asked = 0;
+  let received = 0;
   let isHeard = false;
   const tell = (task: VerifierTask) => port.postMessage(task, "samples" in task ? [task.samples.buffer] : []);
   return {
@@ -54,13 +55,16 @@ export function verifyingBy({ port, done }: VerifierConnection): Verifying {
       if (isHeard) tell({ samples: Float32Array.from(samples) });
     },
     weigh(texts, rule) {
-      if (!isHeard) return null;
+      if (!isHeard) return () => null;
       tell({ texts, rule });
-      if (!waitForTasks(done, ++asked, LONGEST_MS)) return null;
-      // Those that were not waited for come first.
-      let outcome: Weighed[] | null = null;
-      for (let sent = receiveMessageOnPort(port); sent; sent = receiveMessageOnPort(port)) outcome = sent.message as Weighed[] | null;
-      return outcome;
+      const number = ++asked;
+      return () => {
+        if (!waitForTasks(done, number, LONGEST_MS)) return null;
+        // Those that were not waited for come first.
+        let outcome: Weighed[] | null = null;
+        for (; received < number; received++) outcome = receiveMessageOnPort(port)?.message as Weighed[] | null;
+        return outcome;
+      };
     },
   };
 }
