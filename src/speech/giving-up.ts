@@ -22,9 +22,9 @@ export function whileNotVain({ streaming, batch, scoring, verifier }: Decoders, 
     scoring: checked(scoring),
     verifier: verifier && {
       hear: (samples) => verifier.hear(samples),
-      weigh(texts, rule) {
+      weigh(task) {
         check();
-        const outcome = verifier.weigh(texts, rule);
+        const outcome = verifier.weigh(task);
         return () => {
           check();
           return outcome();

@@ -79,8 +79,8 @@ export function rescore<Meaning>(
       else known.likelihood = Math.max(known.likelihood, whole);
     }
   };
-  const weigh = (words: readonly string[]): boolean => {
-    const weighed = verifier?.weigh([words], scoring.rule)() ?? null;
+  const weigh = (texts: readonly (readonly string[])[]): boolean => {
+    const weighed = verifier?.weigh({ texts, rule: scoring.rule, goesOn: true })() ?? null;
     add(weighed ?? []);
     return weighed !== null;
   };
@@ -94,15 +94,17 @@ export function rescore<Meaning>(
   const likelihoodOf = ({ likelihood }: Hypothesis<Meaning>) => likelihood;
 
   verifier?.hear(samples);
-  // Beside the first recogniser's decoding.
-  const weighedMeanwhile = followed.length > 0 ? verifier?.weigh([followed], scoring.rule) : undefined;
+  // A card's number, which takes longest, beside the first recogniser's decoding: most are heard alike by that.
+  const isLong = scoring.rule.what === "card" && followed.length > 0;
+  const meanwhile = isLong ? verifier?.weigh({ texts: [followed], rule: scoring.rule, goesOn: false }) : undefined;
   const best = score(scoring.grammar);
-  const ofFollowed = weighedMeanwhile?.() ?? null;
+  const ofFollowed = meanwhile?.() ?? [];
   if (!best) return null;
   const own = meaningOf(best.words);
-  add(ofFollowed ?? []);
-  const isKnown = ofFollowed?.some(({ words }) => words.join(" ") === best.words.join(" ")) ?? false;
-  const isWeighed = isKnown || weigh(best.words);
+  add(ofFollowed);
+  const isSameText = best.words.join(" ") === followed.join(" ");
+  const isEnough = isSameText && own !== null && (hypotheses.get(keyOf(own))?.likelihood ?? -Infinity) >= clear.likelihood;
+  const isWeighed = isEnough || weigh(isSameText || followed.length === 0 ? [best.words] : [best.words, followed]);
   setScore(best);
   const [likely, lessLikely] = rankedBy(likelihoodOf);
   const isClear =
@@ -123,7 +125,7 @@ export function rescore<Meaning>(
     isSureAlone = oddityOf(own) === 0 && scoring.isSureAlone(best, own, lead);
     if (!isWeighed) return { meaning: own, isCertain: isSureAlone };
     if (other && otherMeaning !== null) {
-      weigh(other.words);
+      weigh([other.words]);
       setScore(other);
     }
   }

@@ -14,7 +14,7 @@ const verifier = await Verifier.load();
 
 /** What the second recogniser holds texts for when `said` was spoken and `heard` is asked about. */
 async function weigh(said: string, heard: string | readonly string[], rule: AnswerRule): Promise<Map<string, number>> {
-  const weighed = await verifier.weigh(await verifier.hear(soundOf(said)), [heard].flat().map(words), rule);
+  const weighed = await verifier.weigh(await verifier.hear(soundOf(said)), { texts: [heard].flat().map(words), rule, goesOn: true });
   return new Map(weighed.map(({ words: text, likelihood }) => [text.join(" "), likelihood]));
 }
 const likeliest = (weighed: ReadonlyMap<string, number>) => [...weighed].toSorted(([, a], [, b]) => b - a)[0]?.[0];
@@ -81,11 +81,12 @@ test("calls share the thread and have each its own utterance; once it has ended,
   const [early, first, second] = [thread, thread, thread].map((each) => verifyingBy(each.connect())) as [Verifying, Verifying, Verifying];
   early.hear(soundOf("two two nine three eight"));
   const asked = [words("two two nine three eight"), words("six one seven four two")];
+  const task = { texts: asked, rule: ZIP, goesOn: false };
   const likelier = (verifying: Verifying) =>
     verifying
-      .weigh(asked, ZIP)()
+      .weigh(task)()
       ?.toSorted((a, b) => b.likelihood - a.likelihood)[0]?.words;
-  assert.equal(early.weigh(asked, ZIP)(), null, "nobody waits for a thread that has not started");
+  assert.equal(early.weigh(task)(), null, "nobody waits for a thread that has not started");
   await thread.start();
   first.hear(soundOf("two two nine three eight"));
   second.hear(soundOf("six one seven four two"));
@@ -94,6 +95,6 @@ test("calls share the thread and have each its own utterance; once it has ended,
   assert.deepEqual(likelier(early), asked[0]);
   assert.deepEqual(likelier(second), asked[1]);
   await thread.stop();
-  assert.equal(first.weigh(asked, ZIP)(), null);
-  assert.equal(verifyingBy(thread.connect()).weigh(asked, ZIP)(), null);
+  assert.equal(first.weigh(task)(), null);
+  assert.equal(verifyingBy(thread.connect()).weigh(task)(), null);
 });

@@ -3,7 +3,7 @@ import { InferenceSession, Tensor, env } from "onnxruntime-web";
 import { withoutPrelude } from "./prelude.ts";
 import { MONTH_WORDS } from "#src/kernel/number-words.ts";
 import { digitsOf, expiryOf, isNumberWord, soundAlikes } from "./spoken-numbers.ts";
-import type { AnswerRule, Weighed } from "./verifier-thread.ts";
+import type { AnswerRule, Weighed, WeighingTask } from "./verifier-thread.ts";
 import { CAPITALS, MARKS, OTHER_WORDS, TOKENS } from "./word-tokens.ts";
 
 /**
@@ -163,7 +163,7 @@ export class Verifier {
   }
 
   /** As `Verifying.weigh`. Texts with a word that is unknown are left out. */
-  async weigh(sound: Sound, texts: readonly (readonly string[])[], rule: AnswerRule): Promise<Weighed[]> {
+  async weigh(sound: Sound, { texts, rule, goesOn }: WeighingTask): Promise<Weighed[]> {
     const weighed = new Map<string, Weighed & { answer: number[]; first: number }>();
     const weigh = async (words: readonly string[]) => {
       const key = words.join(" ");
@@ -175,8 +175,10 @@ export class Verifier {
       weighed.set(key, { words: [...words], likelihood, answer, first });
     };
     for (const words of texts) await weigh(words);
-    for (const { words, answer, first, likelihood } of Array.from(weighed.values())) {
-      if (likelihood >= LIKELY) continue;
+    // Each word that it writes itself takes as long as a text that it reads: from the likeliest of them on alone.
+    const [likeliestText] = Array.from(weighed.values()).toSorted((a, b) => b.likelihood - a.likelihood);
+    if (likeliestText && goesOn && likeliestText.likelihood < LIKELY) {
+      const { words, answer, first } = likeliestText;
       const misheard = answer.findIndex((share) => share < MISHEARD);
       await weigh(await this.#goOn(sound, words.slice(0, first + Math.max(0, misheard)), rule));
     }

@@ -15,11 +15,8 @@ export interface Weighed {
 export interface Verifying {
   /** Begins to hear an utterance, beside whatever the caller of this does next. */
   hear(samples: Float32Array): void;
-  /**
-   * Weighs texts of the answer, what it hears itself from the first misheard word of each on, and what sounds like any of
-   * these. Begins it, and returns what waits for the outcome: null when the second recogniser is not there. Outcomes are waited for in their order.
-   */
-  weigh(texts: readonly (readonly string[])[], rule: AnswerRule): () => Weighed[] | null;
+  /** Begins to weigh texts; what it returns waits for the outcome, in the order of the tasks: null when the second recogniser is not there. */
+  weigh(task: WeighingTask): () => Weighed[] | null;
 }
 
 /** One call's way to the thread of the second recogniser. */
@@ -37,7 +34,14 @@ export interface EmbeddedListenerData {
 /** The thread can serve this connection. */
 export const opened = ({ done }: VerifierConnection): void => void Atomics.compareExchange(done, 0, LOADING, 0);
 
-export type VerifierTask = { samples: Float32Array<ArrayBuffer> } | { texts: readonly (readonly string[])[]; rule: AnswerRule };
+/** Texts to be weighed; `goesOn`: with what the second recogniser hears itself from the first misheard word of the likeliest on, and what sounds like these. */
+export interface WeighingTask {
+  texts: readonly (readonly string[])[];
+  rule: AnswerRule;
+  goesOn: boolean;
+}
+
+export type VerifierTask = { samples: Float32Array<ArrayBuffer> } | WeighingTask;
 
 const ENDED = -1;
 const LOADING = -2;
@@ -54,9 +58,9 @@ export function verifyingBy({ port, done }: VerifierConnection): Verifying {
       isHeard = Atomics.load(done, 0) >= 0;
       if (isHeard) tell({ samples: Float32Array.from(samples) });
     },
-    weigh(texts, rule) {
+    weigh(task) {
       if (!isHeard) return () => null;
-      tell({ texts, rule });
+      tell(task);
       const number = ++asked;
       return () => {
         if (!waitForTasks(done, number, LONGEST_MS)) return null;

@@ -23,7 +23,7 @@ function serve(connection: VerifierConnection): void {
       task.samples.fill(0);
       return;
     }
-    port.postMessage(sound && (await verifier.weigh(sound, task.texts, task.rule)));
+    port.postMessage(sound && (await verifier.weigh(sound, task)));
     countTask(done);
   };
   // What fails ends the thread: calls are told that it is gone.
