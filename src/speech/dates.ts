@@ -1,7 +1,6 @@
 import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { marginOf } from "./certainty.ts";
-import type { Decoders } from "./decoder.ts";
-import type { UtteranceAudio } from "./fields.ts";
+import type { Decoders, UtteranceAudio } from "./decoder.ts";
 import { EXPIRY, expiryAcceptor } from "./phrases.ts";
 import { withoutPrelude } from "./prelude.ts";
 import type { RecognitionResult } from "./recognition-result.ts";

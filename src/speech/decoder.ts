@@ -45,6 +45,17 @@ export interface Decoders {
   verifier: Verifying | null;
 }
 
+/** An utterance and what the decoder that followed it made of it. */
+export interface UtteranceAudio {
+  samples: Float32Array;
+  /** Digits by the free grammar; null when it had none. */
+  free: number[] | null;
+  /** Its words. */
+  followed?: readonly string[];
+  /** On a bad one no decoding is trusted. */
+  line: "quiet" | "noisy" | "bad";
+}
+
 /** The calls of the native engine that its own interface leaves out, by the names of its C sources. */
 interface Native extends Awaited<ReturnType<typeof createModule>> {
   HEAP8: Int8Array;

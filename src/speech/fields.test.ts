@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Decoder, Decoders } from "./decoder.ts";
-import { type UtteranceAudio, UNDERSTAND, digitsResult } from "./fields.ts";
+import type { Decoder, Decoders, UtteranceAudio } from "./decoder.ts";
+import { UNDERSTAND, digitsResult } from "./fields.ts";
 import type { ListenFor } from "./recognition-result.ts";
 
 const words = (text: string) => text.split(" ");

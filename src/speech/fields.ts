@@ -3,7 +3,7 @@ import { SAMPLE_RATE_HZ } from "#src/kernel/g711.ts";
 import { ANY_DIGITS, type Acceptor, type DigitRule, cardRule, digitAcceptor, exceptRule, lengthRule, onlyRule } from "./acceptor.ts";
 import { ANSWERS, understandAnswer } from "./answers.ts";
 import { ANYTHING } from "./certainty.ts";
-import type { Decoder, Decoders, Scored } from "./decoder.ts";
+import type { Decoder, Decoders, Scored, UtteranceAudio } from "./decoder.ts";
 import { byLeftContext } from "./left-context.ts";
 import { understandDate } from "./dates.ts";
 import { COMMAND_PHRASES, EXPIRY } from "./phrases.ts";
@@ -11,17 +11,6 @@ import { NUMBER_PRELUDE, withoutPrelude } from "./prelude.ts";
 import { type ListenFor, type ListenTask, type RecognitionResult, isWhole } from "./recognition-result.ts";
 import { rescore } from "./rescoring.ts";
 import { digitsOf, hasRegularPairs } from "./spoken-numbers.ts";
-
-/** An utterance and what the decoder that followed it made of it. */
-export interface UtteranceAudio {
-  samples: Float32Array;
-  /** Digits by the free grammar; null when it had none. */
-  free: number[] | null;
-  /** Its words. */
-  followed?: readonly string[];
-  /** On a bad one no decoding is trusted. */
-  line: "quiet" | "noisy" | "bad";
-}
 
 type Understand = (decoders: Decoders, utterance: UtteranceAudio, options: Pick<ListenTask, "have" | "lengths">) => RecognitionResult;
 
