@@ -79,8 +79,8 @@ export function rescore<Meaning>(
       else known.likelihood = Math.max(known.likelihood, whole);
     }
   };
-  const weigh = (texts: readonly (readonly string[])[]): boolean => {
-    const weighed = verifier?.weigh({ texts, rule: scoring.rule, goesOn: true })() ?? null;
+  const weigh = (words: readonly string[]): boolean => {
+    const weighed = verifier?.weigh({ words, rule: scoring.rule, goesOn: true })() ?? null;
     add(weighed ?? []);
     return weighed !== null;
   };
@@ -94,17 +94,17 @@ export function rescore<Meaning>(
   const likelihoodOf = ({ likelihood }: Hypothesis<Meaning>) => likelihood;
 
   verifier?.hear(samples);
-  // A card's number, which takes longest, beside the first recogniser's decoding: most are heard alike by that.
-  const isLong = scoring.rule.what === "card" && followed.length > 0;
-  const meanwhile = isLong ? verifier?.weigh({ texts: [followed], rule: scoring.rule, goesOn: false }) : undefined;
+  // Beside the first recogniser's decoding: most are heard alike by that.
+  const meanwhile = followed.length > 0 ? verifier?.weigh({ words: followed, rule: scoring.rule, goesOn: false }) : undefined;
   const best = score(scoring.grammar);
   const ofFollowed = meanwhile?.() ?? [];
   if (!best) return null;
   const own = meaningOf(best.words);
   add(ofFollowed);
   const isSameText = best.words.join(" ") === followed.join(" ");
-  const isEnough = isSameText && own !== null && (hypotheses.get(keyOf(own))?.likelihood ?? -Infinity) >= clear.likelihood;
-  const isWeighed = isEnough || weigh(isSameText || followed.length === 0 ? [best.words] : [best.words, followed]);
+  const isEnough =
+    scoring.rule.what === "card" && isSameText && own !== null && (hypotheses.get(keyOf(own))?.likelihood ?? -Infinity) >= clear.likelihood;
+  const isWeighed = isEnough || weigh(best.words);
   setScore(best);
   const [likely, lessLikely] = rankedBy(likelihoodOf);
   const isClear =
@@ -125,31 +125,35 @@ export function rescore<Meaning>(
     isSureAlone = oddityOf(own) === 0 && scoring.isSureAlone(best, own, lead);
     if (!isWeighed) return { meaning: own, isCertain: isSureAlone };
     if (other && otherMeaning !== null) {
-      weigh([other.words]);
+      weigh(other.words);
       setScore(other);
     }
   }
 
-  const mostLikely = rankedBy(likelihoodOf)[0]?.likelihood ?? 0;
+  let isAllHeard = followed.length === 0 || isSameText;
   const isOwn = (meaning: Meaning) => own !== null && keyOf(meaning) === keyOf(own);
   const isLikely = ({ meaning, likelihood }: Hypothesis<Meaning>) =>
     oddityOf(meaning) === 0 &&
     likelihood >= scoring.leastLikelihood - (isSureAlone && isOwn(meaning) ? SURE_ALONE : 0) &&
-    likelihood >= mostLikely - MOST_BEHIND.second;
+    likelihood >= (rankedBy(likelihoodOf)[0]?.likelihood ?? 0) - MOST_BEHIND.second;
   // What was not asked of the first recogniser is taken to be as likely by it as what that heard itself: what could win by that is asked.
   const worthOf = (hypothesis: Hypothesis<Meaning>) => hypothesis.likelihood + (hypothesis.score ?? best.score) / UNITS_PER_NAT;
   for (;;) {
     const [first, ...rest] = rankedBy(worthOf);
-    if (!first) return own === null ? null : { meaning: own, isCertain: false };
-    const isRival = (rival: Hypothesis<Meaning>) => worthOf(rival) > worthOf(first) - LEAST_LEAD;
-    const unscored = [first, ...rest.filter(isRival)].find((hypothesis) => hypothesis.score === null);
+    if (!first && isAllHeard) return own === null ? null : { meaning: own, isCertain: false };
+    const isRival = (rival: Hypothesis<Meaning>) => first !== undefined && worthOf(rival) > worthOf(first) - LEAST_LEAD;
+    const unscored = [...(first ? [first] : []), ...rest.filter(isRival)].find((hypothesis) => hypothesis.score === null);
     // The caller waits: where nothing can be certain, nothing more is decoded.
     if (unscored && Array.from(hypotheses.values()).some(isLikely)) {
       unscored.score = score(scoring.exactly(unscored.meaning))?.score ?? -Infinity;
       continue;
     }
     // What the first one heard itself may mean nothing, and be no hypothesis.
-    const isPossible = (first.score ?? -Infinity) >= best.score - MOST_BEHIND.first * UNITS_PER_NAT;
-    return { meaning: first.meaning, isCertain: isLikely(first) && isPossible && !rest.some(isRival) };
+    const isPossible = (first?.score ?? -Infinity) >= best.score - MOST_BEHIND.first * UNITS_PER_NAT;
+    const isCertain = first !== undefined && isLikely(first) && isPossible && !rest.some(isRival);
+    if (first && (isCertain || isAllHeard)) return { meaning: first.meaning, isCertain };
+    // Before he is asked again, the second recogniser goes on from what was followed, too.
+    isAllHeard = true;
+    weigh(followed);
   }
 }

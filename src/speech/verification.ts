@@ -163,29 +163,25 @@ export class Verifier {
   }
 
   /** As `Verifying.weigh`. Texts with a word that is unknown are left out. */
-  async weigh(sound: Sound, { texts, rule, goesOn }: WeighingTask): Promise<Weighed[]> {
-    const weighed = new Map<string, Weighed & { answer: number[]; first: number }>();
-    const weigh = async (words: readonly string[]) => {
+  async weigh(sound: Sound, { words: text, rule, goesOn }: WeighingTask): Promise<Weighed[]> {
+    const weighed = new Map<string, Weighed>();
+    const weigh = async (words: readonly string[]): Promise<string[] | null> => {
       const key = words.join(" ");
-      if (weighed.has(key) || words.length === 0 || words.some((word) => tokensOf(word).length === 0)) return;
+      if (weighed.has(key) || words.length === 0 || words.some((word) => tokensOf(word).length === 0)) return null;
       const first = words.length - withoutPrelude(words).length;
       const { likely, end } = await this.#likelihoods(sound, words, rule);
       const answer = likely.slice(first);
       const likelihood = [...answer, end].reduce((sum, share) => sum + Math.log(Math.max(share, LEAST_PROBABILITY)), 0);
-      weighed.set(key, { words: [...words], likelihood, answer, first });
-    };
-    for (const words of texts) await weigh(words);
-    // Each word that it writes itself takes as long as a text that it reads: from the likeliest of them on alone.
-    const [likeliestText] = Array.from(weighed.values()).toSorted((a, b) => b.likelihood - a.likelihood);
-    if (likeliestText && goesOn && likeliestText.likelihood < LIKELY) {
-      const { words, answer, first } = likeliestText;
+      weighed.set(key, { words: [...words], likelihood });
       const misheard = answer.findIndex((share) => share < MISHEARD);
-      await weigh(await this.#goOn(sound, words.slice(0, first + Math.max(0, misheard)), rule));
-    }
+      return likelihood < LIKELY ? words.slice(0, first + Math.max(0, misheard)) : null;
+    };
+    const heard = await weigh(text);
+    if (heard && goesOn) await weigh(await this.#goOn(sound, heard, rule));
     // A card's check digit tells them apart, and a date has none.
-    if (rule.what === "digits")
+    if (rule.what === "digits" && goesOn)
       for (const like of Array.from(weighed.values(), ({ words }) => soundAlikes(words)).flat()) await weigh(like);
-    return Array.from(weighed.values(), ({ words, likelihood }) => ({ words, likelihood }));
+    return [...weighed.values()];
   }
 
   /** How likely each word is at its place, and the end behind the last. */

@@ -15,7 +15,7 @@ export interface Weighed {
 export interface Verifying {
   /** Begins to hear an utterance, beside whatever the caller of this does next. */
   hear(samples: Float32Array): void;
-  /** Begins to weigh texts; what it returns waits for the outcome, in the order of the tasks: null when the second recogniser is not there. */
+  /** Begins to weigh a text; what it returns waits for the outcome, in the order of the tasks: null when the second recogniser is not there. */
   weigh(task: WeighingTask): () => Weighed[] | null;
 }
 
@@ -34,9 +34,9 @@ export interface EmbeddedListenerData {
 /** The thread can serve this connection. */
 export const opened = ({ done }: VerifierConnection): void => void Atomics.compareExchange(done, 0, LOADING, 0);
 
-/** Texts to be weighed; `goesOn`: with what the second recogniser hears itself from the first misheard word of the likeliest on, and what sounds like these. */
+/** A text to be weighed; `goesOn`: with what the second recogniser hears itself from the first misheard word on, and what sounds like these. */
 export interface WeighingTask {
-  texts: readonly (readonly string[])[];
+  words: readonly string[];
   rule: AnswerRule;
   goesOn: boolean;
 }
