@@ -25,7 +25,7 @@ export interface Scoring<Meaning> {
   grammar: Acceptor;
   others: (meaning: Meaning) => Acceptor;
   exactly: (meaning: Meaning) => Acceptor;
-  /** Whether the first one's best is compared with `others` where the second recogniser is there, too. */
+  /** Whether the first one's best counts only when compared with `others`; else these are heard in doubt alone. */
   comparesOthers: boolean;
   /** Null: words that answer nothing. */
   meaningOf: (words: readonly string[]) => Meaning | null;
@@ -114,6 +114,11 @@ export function rescore<Meaning>(
     likely.likelihood - (lessLikely?.likelihood ?? -Infinity) >= clear.lead;
   if (isClear && likely.score !== null) return { meaning: likely.meaning, isCertain: true };
 
+  const hearOther = (other: Scored | null) => {
+    if (!other || meaningOf(other.words) === null) return;
+    weigh(other.words);
+    setScore(other);
+  };
   let isSureAlone = false;
   if (own !== null && (!isWeighed || scoring.comparesOthers)) {
     const other = score(scoring.others(own));
@@ -124,13 +129,14 @@ export function rescore<Meaning>(
     if (!isWeighed && lead < 0 && otherMeaning !== null) return { meaning: otherMeaning, isCertain: false };
     isSureAlone = oddityOf(own) === 0 && scoring.isSureAlone(best, own, lead);
     if (!isWeighed) return { meaning: own, isCertain: isSureAlone };
-    if (other && otherMeaning !== null) {
-      weigh(other.words);
-      setScore(other);
-    }
+    hearOther(other);
   }
 
-  let isAllHeard = followed.length === 0 || isSameText;
+  /** What else may have been said: heard where he would have to be asked again. */
+  const further = [
+    ...(followed.length === 0 || isSameText ? [] : [() => void weigh(followed)]),
+    ...(own === null || scoring.comparesOthers ? [] : [() => hearOther(score(scoring.others(own)))]),
+  ];
   const isOwn = (meaning: Meaning) => own !== null && keyOf(meaning) === keyOf(own);
   const isLikely = ({ meaning, likelihood }: Hypothesis<Meaning>) =>
     oddityOf(meaning) === 0 &&
@@ -140,7 +146,6 @@ export function rescore<Meaning>(
   const worthOf = (hypothesis: Hypothesis<Meaning>) => hypothesis.likelihood + (hypothesis.score ?? best.score) / UNITS_PER_NAT;
   for (;;) {
     const [first, ...rest] = rankedBy(worthOf);
-    if (!first && isAllHeard) return own === null ? null : { meaning: own, isCertain: false };
     const isRival = (rival: Hypothesis<Meaning>) => first !== undefined && worthOf(rival) > worthOf(first) - LEAST_LEAD;
     const unscored = [...(first ? [first] : []), ...rest.filter(isRival)].find((hypothesis) => hypothesis.score === null);
     // The caller waits: where nothing can be certain, nothing more is decoded.
@@ -151,9 +156,9 @@ export function rescore<Meaning>(
     // What the first one heard itself may mean nothing, and be no hypothesis.
     const isPossible = (first?.score ?? -Infinity) >= best.score - MOST_BEHIND.first * UNITS_PER_NAT;
     const isCertain = first !== undefined && isLikely(first) && isPossible && !rest.some(isRival);
-    if (first && (isCertain || isAllHeard)) return { meaning: first.meaning, isCertain };
-    // Before he is asked again, the second recogniser goes on from what was followed, too.
-    isAllHeard = true;
-    weigh(followed);
+    const hearMore = further.shift();
+    if (first && (isCertain || !hearMore)) return { meaning: first.meaning, isCertain };
+    if (!hearMore) return own === null ? null : { meaning: own, isCertain: false };
+    hearMore();
   }
 }
