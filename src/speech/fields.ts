@@ -34,8 +34,8 @@ const LEAST_LEAD = { quiet: 220, noisy: 330 };
  * a card has its check digit besides.
  */
 const LEAD_ALONE = { code: 500, card: 220 };
-/** How much less likely, natural logarithm, a caller is to say more digits or fewer than were asked for, or digits that are no card's. */
-const ODDITY = { length: 4, card: 5 };
+/** How much less likely, natural logarithm, a caller is to have said more digits than were asked for, or fewer so far, or digits that are no card's. */
+const ODDITY = { longer: 4, shorter: 2, card: 5 };
 
 const spokenDigits = (rule: DigitRule, phrases: readonly string[] = []) =>
   byLeftContext(digitAcceptor(rule, { groups: true, prelude: NUMBER_PRELUDE, phrases }));
@@ -128,7 +128,7 @@ function likeliestDigits({ scoring, verifier }: Decoders, utterance: UtteranceAu
     comparesOthers: true,
     meaningOf: digitsIn,
     keyOf,
-    oddityOf: ({ length }) => (lengths.includes(length) ? 0 : ODDITY.length),
+    oddityOf: ({ length }) => (lengths.includes(length) ? 0 : length > longest ? ODDITY.longer : ODDITY.shorter),
     clear: { likelihood: -1, lead: 4 },
     leastLikelihood: -5,
     isSureAlone: (_, digits, lead) => isSame(digits, free) && lead >= LEAD_ALONE.code,
