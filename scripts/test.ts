@@ -66,7 +66,7 @@ const nameOf = (file: string) => basename(file, ".test.ts");
 const postgres = await reachablePostgres();
 /** By itself: it keeps every core busy. */
 const simulation = ["test/prove.test.ts"];
-const speech = longestFirst(globSync("src/speech/*.test.ts"), "utterance-recogniser answers recogniser verification aside");
+const speech = longestFirst(globSync("src/speech/*.test.ts"), "utterance-recogniser answers recogniser verification");
 const units = longestFirst(
   globSync(["src/**/*.test.ts", "simulators/**/*.test.ts", "softphone/**/*.test.ts", "test/*.test.ts"], {
     exclude: [...simulation, ...speech],

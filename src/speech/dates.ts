@@ -23,10 +23,11 @@ function dateIn(words: readonly string[]): Expiry | null {
 /** The expiry date in `samples`, or nothing. */
 export function understandDate(
   { scoring, verifier }: Pick<Decoders, "scoring" | "verifier">,
-  { samples, followed = [], line }: UtteranceAudio,
+  utterance: UtteranceAudio,
 ): RecognitionResult {
+  const { samples, line } = utterance;
   if (samples.length > LONGEST_SECONDS * SAMPLE_RATE_HZ) return { kind: "nothing" };
-  const heard = rescore(line === "bad" ? null : verifier, samples, followed, {
+  const heard = rescore(verifier, utterance, {
     rule: { what: "date" },
     decoder: scoring,
     grammar: EXPIRY,

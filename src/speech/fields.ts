@@ -116,9 +116,9 @@ const keyOf = (digits: readonly number[]): string => digits.join("");
 
 /** The likeliest digits of these lengths: certain when both recognisers together hold nothing else for nearly as likely. */
 function likeliestDigits({ scoring, verifier }: Decoders, utterance: UtteranceAudio, lengths: readonly number[]): RecognitionResult {
-  const { samples, followed = [], free, line } = utterance;
+  const { free, line } = utterance;
   const longest = Math.max(...lengths);
-  const heard = rescore(line === "bad" ? null : verifier, samples, followed, {
+  const heard = rescore(verifier, utterance, {
     rule: { what: "digits", lengths },
     decoder: scoring,
     grammar: acceptor(lengths),
@@ -178,9 +178,9 @@ function cardDigitsIn(words: readonly string[]): number[] | null {
 /** A whole card number: nine of ten wrong ones are found by the check digit, the others by what both recognisers together hold for likely. */
 const understandNumber: Understand = (decoders, utterance, options) => {
   const { batch, verifier } = decoders;
-  const { samples, free, followed = [], line } = utterance;
+  const { free, line } = utterance;
   if (options.have > 0 || !free || free.length < LEAST_HEARD) return understandDigits(LENGTHS.number)(decoders, utterance, options);
-  const heard = rescore(line === "bad" ? null : verifier, samples, followed, {
+  const heard = rescore(verifier, utterance, {
     rule: { what: "card" },
     decoder: batch,
     grammar: CARDS,

@@ -31,6 +31,12 @@ function heardBy({ first, second }: Heard, followed = ""): { rescored: Rescored<
     hear: () => {},
     weigh: () => () => Object.entries(second).map(([words, likelihood]) => ({ words: words.split(" "), likelihood })),
   };
+  const utterance = {
+    samples: new Float32Array(8),
+    free: null,
+    followed: followed === "" ? [] : followed.split(" "),
+    line: "quiet",
+  } as const;
   const scoring: Scoring<string> = {
     rule: { what: "digits", lengths: [1] },
     decoder: decoder as Decoder,
@@ -45,7 +51,7 @@ function heardBy({ first, second }: Heard, followed = ""): { rescored: Rescored<
     leastLikelihood: -5,
     isSureAlone: (_, __, lead) => lead >= 500,
   };
-  return { rescored: rescore(verifier, new Float32Array(8), followed === "" ? [] : followed.split(" "), scoring), asked };
+  return { rescored: rescore(verifier, utterance, scoring), asked };
 }
 
 const certain = (meaning: string) => ({ meaning, isCertain: true });

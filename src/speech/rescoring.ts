@@ -1,5 +1,5 @@
 import type { Acceptor } from "./acceptor.ts";
-import type { Decoder, Decoders, Scored } from "./decoder.ts";
+import type { Decoder, Decoders, Scored, UtteranceAudio } from "./decoder.ts";
 import type { AnswerRule, Weighed } from "./verifier-thread.ts";
 
 /**
@@ -55,13 +55,13 @@ interface Hypothesis<Meaning> {
   score: number | null;
 }
 
-/** The likeliest meaning of `samples`; null when it is none. `followed`: words that were heard while they were spoken. */
+/** The likeliest meaning of an utterance; null when it is none. On a bad line, where nothing is certain anyway, the second recogniser is not asked. */
 export function rescore<Meaning>(
-  verifier: Decoders["verifier"],
-  samples: Float32Array,
-  followed: readonly string[],
+  second: Decoders["verifier"],
+  { samples, followed = [], line }: UtteranceAudio,
   scoring: Scoring<Meaning>,
 ): Rescored<Meaning> | null {
+  const verifier = line === "bad" ? null : second;
   const { decoder, meaningOf, keyOf, oddityOf, clear } = scoring;
   const score = (grammar: Acceptor) => {
     decoder.use(grammar);

@@ -16,14 +16,7 @@ import { fault, shared, startService } from "./service.ts";
 const telephone = await shared(openTelephone(PROMPT_CACHE));
 const service = await shared(startService());
 
-const { json } = service;
-
-/** One sentence on standard error, nothing on standard output, exit status 1. */
-async function refused(args: string[], sentence: RegExp): Promise<void> {
-  const { status, stdout, stderr } = await run(args, service.env);
-  assert.deepEqual([status, stdout, stderr.trim().split("\n").length], [1, "", 1], stderr);
-  assert.match(stderr, sentence);
-}
+const { json, refused } = service;
 
 async function statusWith(key: string): Promise<number> {
   const response = await fetch(`${service.baseUrl}/v1/projects`, { headers: { authorization: `Bearer ${key}` } });

@@ -31,6 +31,8 @@ export interface Installation {
   apply(organization: object): Promise<{ changes: object[] }>;
   /** What a command prints with --json; it must succeed. */
   json: <T = Record<string, unknown>>(...args: string[]) => Promise<T>;
+  /** Runs a command that cannot be done: one sentence on standard error, nothing on standard output, exit status 1. */
+  refused: (args: string[], sentence: RegExp) => Promise<void>;
   /** Forgets the data. */
   close(): Promise<void>;
 }
@@ -64,6 +66,11 @@ export async function openInstallation(settings: Record<string, string>, { embed
     folder,
     env,
     json,
+    async refused(args, sentence) {
+      const { status, stdout, stderr } = await run(args, env);
+      assert.deepEqual([status, stdout, stderr.trim().split("\n").length], [1, "", 1], stderr);
+      assert.match(stderr, sentence);
+    },
     async apply(organization) {
       const file = join(folder, "apply.json");
       writeFileSync(file, JSON.stringify({ organizations: [organization] }));

@@ -12,14 +12,7 @@ import { shared, startService } from "./service.ts";
 const telephone = await shared(openTelephone(PROMPT_CACHE));
 const service = await shared(startService());
 
-const { json } = service;
-
-/** One sentence on standard error, nothing on standard output, exit status 1. */
-async function refused(args: string[], sentence: RegExp): Promise<void> {
-  const { status, stdout, stderr } = await run(args, service.env);
-  assert.deepEqual([status, stdout, stderr.trim().split("\n").length], [1, "", 1], stderr);
-  assert.match(stderr, sentence);
-}
+const { json, refused } = service;
 
 test("arguments that a command cannot take end in one sentence", async () => {
   await refused(["keys"], /keys create, .*keys list, .*keys revoke/);
