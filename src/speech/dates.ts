@@ -33,7 +33,7 @@ export function understandDate(
     grammar: EXPIRY,
     others: (date) => expiryAcceptor({ except: date }),
     exactly: (date) => expiryAcceptor({ only: date }),
-    comparesOthers: true,
+    hasCheckDigit: false,
     meaningOf: dateIn,
     keyOf: ({ month, year }) => `${month}/${year}`,
     oddityOf: () => 0,

@@ -125,7 +125,7 @@ function likeliestDigits({ scoring, verifier }: Decoders, utterance: UtteranceAu
     // As many, or fewer: what was asked for and is not all there has a shorter alternative.
     others: (digits) => othersThan(digits, upTo(digits.length)),
     exactly,
-    comparesOthers: true,
+    hasCheckDigit: false,
     meaningOf: digitsIn,
     keyOf,
     oddityOf: ({ length }) => (lengths.includes(length) ? 0 : length > longest ? ODDITY.longer : ODDITY.shorter),
@@ -186,8 +186,7 @@ const understandNumber: Understand = (decoders, utterance, options) => {
     grammar: CARDS,
     others: (digits) => spokenDigits(exceptRule(CARD_RULE, digits), COMMAND_PHRASES),
     exactly,
-    // The check digit does.
-    comparesOthers: false,
+    hasCheckDigit: true,
     meaningOf: cardDigitsIn,
     keyOf,
     oddityOf: (digits) => (isCard(digits) ? 0 : ODDITY.card),

@@ -15,8 +15,11 @@ interface Heard {
   second: Readonly<Record<string, number>> | null;
 }
 
-/** Words are their own meaning but for "repeat", which is a command; "odd" ones are no answer. */
-function heardBy({ first, second }: Heard, followed = ""): { rescored: Rescored<string> | null; asked: string[] } {
+/** Words are their own meaning but for "repeat", which is a command; "odd" ones are no answer. `followed`: heard while it was spoken. */
+function heardBy(
+  { first, second }: Heard,
+  { followed = "", hasCheckDigit = false } = {},
+): { rescored: Rescored<string> | null; asked: string[] } {
   const asked: string[] = [];
   let inUse = "";
   const decoder: Pick<Decoder, "use" | "score"> = {
@@ -43,7 +46,7 @@ function heardBy({ first, second }: Heard, followed = ""): { rescored: Rescored<
     grammar: grammar("answers"),
     others: () => grammar("others"),
     exactly: (word) => grammar(word),
-    comparesOthers: true,
+    hasCheckDigit,
     meaningOf: ([word = ""]) => (word === "repeat" ? null : word),
     keyOf: (word) => word,
     oddityOf: (word) => (word.startsWith("odd") ? 4 : 0),
@@ -62,6 +65,17 @@ test("what both recognisers hear beyond doubt is taken, and nothing else is deco
   assert.deepEqual(rescored, certain("four"));
   assert.deepEqual(asked, ["answers"]);
 });
+
+for (const [what, second, hasCheckDigit, isDecoded] of [
+  ["is decoded no further", { four: -0.5 }, true, false],
+  ["is decoded where the second one is not clear", { four: -1.5 }, true, true],
+  ["is decoded where the second one hears something else", { four: -6, five: -0.5 }, true, true],
+  ["is decoded where it has no check digit", { four: -0.5 }, false, true],
+] as const)
+  test(`what was heard as an answer while it was spoken ${what}`, () => {
+    const heard = { first: { answers: ["four", 0], others: ["nine", -900] }, second } as const;
+    assert.equal(heardBy(heard, { followed: "four", hasCheckDigit }).asked.includes("answers"), isDecoded);
+  });
 
 for (const [what, heard, wanted] of [
   ["is taken where the first one finds it nearly as likely", { answers: ["five", 0], others: ["four", -50] }, certain("four")],

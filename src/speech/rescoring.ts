@@ -25,8 +25,11 @@ export interface Scoring<Meaning> {
   grammar: Acceptor;
   others: (meaning: Meaning) => Acceptor;
   exactly: (meaning: Meaning) => Acceptor;
-  /** Whether the first one's best counts only when compared with `others`; else these are heard in doubt alone. */
-  comparesOthers: boolean;
+  /**
+   * One that was heard while it was spoken, and that the second recogniser holds for clear, needs no further decoding: half of the work of most
+   * numbers. Without one the first one's best counts only when compared with `others`; with one these are heard in doubt alone.
+   */
+  hasCheckDigit: boolean;
   /** Null: words that answer nothing. */
   meaningOf: (words: readonly string[]) => Meaning | null;
   /** Meanings with the same one are the same. */
@@ -68,9 +71,12 @@ export function rescore<Meaning>(
     return decoder.score(samples);
   };
   const hypotheses = new Map<string, Hypothesis<Meaning>>();
+  /** What the second one was asked about or heard itself. */
+  const texts = new Set<string>();
   /** Of several readings of one meaning the likeliest counts. */
   const add = (weighed: readonly Weighed[]) => {
     for (const { words, likelihood } of weighed) {
+      texts.add(words.join(" "));
       const meaning = meaningOf(words);
       if (meaning === null) continue;
       const known = hypotheses.get(keyOf(meaning));
@@ -79,11 +85,16 @@ export function rescore<Meaning>(
       else known.likelihood = Math.max(known.likelihood, whole);
     }
   };
-  const weigh = (words: readonly string[]): boolean => {
-    const weighed = verifier?.weigh({ words, rule: scoring.rule, goesOn: true })() ?? null;
-    add(weighed ?? []);
-    return weighed !== null;
+  /** Begins to weigh a text; whether the second recogniser was there, once it is done. */
+  const beginToWeigh = (words: readonly string[]): (() => boolean) => {
+    const outcome = verifier?.weigh({ words, rule: scoring.rule });
+    return () => {
+      const weighed = outcome?.() ?? null;
+      add(weighed ?? []);
+      return weighed !== null;
+    };
   };
+  const weigh = (words: readonly string[]): boolean => texts.has(words.join(" ")) || beginToWeigh(words)();
   const setScore = ({ words, score: value }: Scored) => {
     const meaning = meaningOf(words);
     const known = meaning === null ? undefined : hypotheses.get(keyOf(meaning));
@@ -93,26 +104,34 @@ export function rescore<Meaning>(
     Array.from(hypotheses.values()).toSorted((a, b) => value(b) - value(a));
   const likelihoodOf = ({ likelihood }: Hypothesis<Meaning>) => likelihood;
 
+  /** What the second recogniser is sure of. */
+  const clearMeaning = (): Hypothesis<Meaning> | null => {
+    const [likely, lessLikely] = rankedBy(likelihoodOf);
+    const isClear =
+      likely &&
+      oddityOf(likely.meaning) === 0 &&
+      likely.likelihood >= clear.likelihood &&
+      likely.likelihood - (lessLikely?.likelihood ?? -Infinity) >= clear.lead;
+    return isClear ? likely : null;
+  };
+
   verifier?.hear(samples);
-  // Beside the first recogniser's decoding: most are heard alike by that.
-  const meanwhile = followed.length > 0 ? verifier?.weigh({ words: followed, rule: scoring.rule, goesOn: false }) : undefined;
+  let meanwhile = followed.length > 0 ? beginToWeigh(followed) : null;
+  const followedMeaning = meaningOf(followed);
+  if (scoring.hasCheckDigit && followedMeaning !== null && oddityOf(followedMeaning) === 0) {
+    meanwhile?.();
+    meanwhile = null;
+    const likely = clearMeaning();
+    if (likely && keyOf(likely.meaning) === keyOf(followedMeaning)) return { meaning: followedMeaning, isCertain: true };
+  }
   const best = score(scoring.grammar);
-  const ofFollowed = meanwhile?.() ?? [];
+  meanwhile?.();
   if (!best) return null;
   const own = meaningOf(best.words);
-  add(ofFollowed);
-  const isSameText = best.words.join(" ") === followed.join(" ");
-  const isEnough =
-    scoring.rule.what === "card" && isSameText && own !== null && (hypotheses.get(keyOf(own))?.likelihood ?? -Infinity) >= clear.likelihood;
-  const isWeighed = isEnough || weigh(best.words);
+  const isWeighed = weigh(best.words);
   setScore(best);
-  const [likely, lessLikely] = rankedBy(likelihoodOf);
-  const isClear =
-    likely &&
-    oddityOf(likely.meaning) === 0 &&
-    likely.likelihood >= clear.likelihood &&
-    likely.likelihood - (lessLikely?.likelihood ?? -Infinity) >= clear.lead;
-  if (isClear && likely.score !== null) return { meaning: likely.meaning, isCertain: true };
+  const likely = clearMeaning();
+  if (likely && likely.score !== null) return { meaning: likely.meaning, isCertain: true };
 
   const hearOther = (other: Scored | null) => {
     if (!other || meaningOf(other.words) === null) return;
@@ -120,7 +139,7 @@ export function rescore<Meaning>(
     setScore(other);
   };
   let isSureAlone = false;
-  if (own !== null && (!isWeighed || scoring.comparesOthers)) {
+  if (own !== null && (!isWeighed || !scoring.hasCheckDigit)) {
     const other = score(scoring.others(own));
     const otherMeaning = other && meaningOf(other.words);
     const lead = other ? best.score - other.score : Infinity;
@@ -133,10 +152,7 @@ export function rescore<Meaning>(
   }
 
   /** What else may have been said: heard where he would have to be asked again. */
-  const further = [
-    ...(followed.length === 0 || isSameText ? [] : [() => void weigh(followed)]),
-    ...(own === null || scoring.comparesOthers ? [] : [() => hearOther(score(scoring.others(own)))]),
-  ];
+  const further = own === null || !scoring.hasCheckDigit ? [] : [() => hearOther(score(scoring.others(own)))];
   const isOwn = (meaning: Meaning) => own !== null && keyOf(meaning) === keyOf(own);
   const isLikely = ({ meaning, likelihood }: Hypothesis<Meaning>) =>
     oddityOf(meaning) === 0 &&

@@ -14,7 +14,7 @@ const verifier = await Verifier.load();
 
 /** What the second recogniser holds texts for when `said` was spoken and `heard` is asked about. */
 async function weigh(said: string, heard: string, rule: AnswerRule): Promise<Map<string, number>> {
-  const weighed = await verifier.weigh(await verifier.hear(soundOf(said)), { words: words(heard), rule, goesOn: true });
+  const weighed = await verifier.weigh(await verifier.hear(soundOf(said)), { words: words(heard), rule });
   return new Map(weighed.map(({ words: text, likelihood }) => [text.join(" "), likelihood]));
 }
 const likeliest = (weighed: ReadonlyMap<string, number>) => [...weighed].toSorted(([, a], [, b]) => b - a)[0]?.[0];
@@ -83,8 +83,8 @@ test("calls share the thread and have each its own utterance; once it has ended,
   const [one, other] = ["two two nine three eight", "six one seven four two"] as const;
   const isLikely = (verifying: Verifying, text: string) =>
     verifying
-      .weigh({ words: words(text), rule: ZIP, goesOn: false })()
-      ?.some(({ likelihood }) => likelihood > -3) ?? null;
+      .weigh({ words: words(text), rule: ZIP })()
+      ?.some((weighed) => weighed.words.join(" ") === text && weighed.likelihood > -3) ?? null;
   assert.equal(isLikely(early, one), null, "nobody waits for a thread that has not started");
   await thread.start();
   first.hear(soundOf("two two nine three eight"));
@@ -96,4 +96,19 @@ test("calls share the thread and have each its own utterance; once it has ended,
   await thread.stop();
   assert.equal(isLikely(first, one), null);
   assert.equal(isLikely(verifyingBy(thread.connect()), one), null);
+});
+
+test("what was asked about an utterance is not answered any more once its caller has spoken on", async (context) => {
+  const thread = createVerifier();
+  context.after(() => thread.stop());
+  const caller = verifyingBy(thread.connect());
+  await thread.start();
+  const text = "two two nine three eight";
+  const ask = () => caller.weigh({ words: words(text), rule: ZIP });
+  caller.hear(soundOf(text));
+  const [before, alike] = [ask(), ask()];
+  caller.hear(soundOf(text));
+  const after = ask();
+  assert.deepEqual([before(), alike()], [null, null]);
+  assert.ok(after());
 });

@@ -27,6 +27,8 @@ const LIKELY = -0.7;
 const LEAST_PROBABILITY = 1e-6;
 /** Words of a sixteen digits' number, and of a broken-off one before it, are fewer. */
 const MOST_WORDS = 40;
+/** Words read ahead behind a misheard one. */
+const FEW_WORDS = 2;
 /** "December two thousand and thirty one", and as many again. */
 const MOST_DATE_WORDS = 12;
 
@@ -81,6 +83,8 @@ export function toSixteenKilohertz(samples: Float32Array): Float32Array<ArrayBuf
   return doubled;
 }
 
+const logitsAt = (logits: readonly Float32Array[], place: number): Float32Array => logits[place] ?? new Float32Array(0);
+
 /** Probabilities of `tokens` among themselves, by the model's logits for one place. */
 function shares(logits: Float32Array, tokens: readonly number[]): Map<number, number> {
   const highest = Math.max(...tokens.map((token) => logits[token] ?? -Infinity));
@@ -129,12 +133,78 @@ type Past = Record<string, Tensor>;
 const PAST = Array.from({ length: LAYERS }, (_, layer) =>
   ["decoder", "encoder"].flatMap((part) => ["key", "value"].map((kind) => `${layer}.${part}.${kind}`)),
 ).flat();
+/** Of them what depends on the text alone grows with it. */
+const isOfText = (name: string): boolean => name.includes("decoder");
 
-/** An utterance as the model hears it. */
-export type Sound = Tensor;
+/** The memory of the first `length` tokens. */
+function beginningOf(past: Past, length: number): Past {
+  const shorten = (tensor: Tensor) => {
+    const [, , whole = 0] = tensor.dims;
+    if (whole === length) return tensor;
+    const values = tensor.data as Float32Array;
+    const kept = new Float32Array(HEADS * length * HEAD_VALUES);
+    for (let head = 0; head < HEADS; head++)
+      kept.set(values.subarray(head * whole * HEAD_VALUES, (head * whole + length) * HEAD_VALUES), head * length * HEAD_VALUES);
+    return new Tensor("float32", kept, [1, HEADS, length, HEAD_VALUES]);
+  };
+  return Object.fromEntries(Object.entries(past).map(([name, tensor]) => [name, isOfText(name) ? shorten(tensor) : tensor]));
+}
 
-/** Overwrites the utterance. */
-export const forget = (sound: Sound): void => void (sound.data as Float32Array).fill(0);
+const NO_PAST: Past = Object.fromEntries(PAST.map((name) => [name, new Tensor("float32", [], [0, HEADS, 1, HEAD_VALUES])]));
+
+/** An utterance as the model hears it, and the text that was read with it last: with the next one only what differs is read. */
+export interface Sound {
+  heard: Tensor;
+  ids: readonly number[];
+  /** Behind each token. */
+  logits: Float32Array[];
+  past: Past;
+}
+
+/** A word that the model writes, as far as the words read tell; `end`: the probability that the text ends behind it, null when that is not read yet. */
+interface Written {
+  word: string;
+  end: number | null;
+}
+
+/** What it writes at `place`, where `expected` was read; null: no word of an answer. */
+function nextWord(
+  logits: readonly Float32Array[],
+  place: number,
+  expected: string | undefined,
+  { words: known, later }: Vocabulary,
+): Written | null {
+  const read = expected === undefined ? [] : tokensOf(expected);
+  const first = likeliest(shares(logitsAt(logits, place), later));
+  if (OTHER_WORDS.includes(first)) return null;
+  const tokens = [ZEROS.includes(first) && ZEROS.includes(read[0] ?? 0) ? (read[0] ?? 0) : first];
+  const wordOf = () => {
+    const [word = ""] = beginningWith(known, tokens).toSorted((a, b) => tokensOf(a).length - tokensOf(b).length);
+    return word === "o" ? "oh" : word;
+  };
+  while (tokens.every((token, at) => token === read[at])) {
+    const behindThese = logitsAt(logits, place + tokens.length);
+    const among = shares(behindThese, nextTokens(beginningWith(known, tokens), tokens.length));
+    const [next = 0, nextShare = 0] = [...among].filter(([each]) => !ENDINGS.includes(each)).toSorted(([, a], [, b]) => b - a)[0] ?? [];
+    if (nextShare <= shareOf(among, ENDINGS))
+      return { word: wordOf(), end: shareOf(shares(behindThese, ENDINGS), [MARKS.stop, MARKS.end]) };
+    tokens.push(next);
+  }
+  return { word: wordOf(), end: null };
+}
+
+/** Where `text` goes on behind `word`, which is said in place of what it has at `at`, or stands close by. */
+const behind = (text: readonly string[], at: number, word: string): number =>
+  ([at, at + 1, at + 2, at - 1].find((each) => text[each] === word) ?? at) + 1;
+
+/** Overwrites the utterance and what was read. */
+export function forget({ heard, logits }: Sound): void {
+  (heard.data as Float32Array).fill(0);
+  for (const each of logits) each.fill(0);
+}
+
+/** As the model reads words: a comma behind each of them. */
+const idsOf = (words: readonly string[]): number[] => [MARKS.begin, ...words.flatMap((word) => [...tokensOf(word), MARKS.comma])];
 
 /** The model. */
 export class Verifier {
@@ -159,11 +229,11 @@ export class Verifier {
     const sound = toSixteenKilohertz(samples);
     const { last_hidden_state: heard } = await this.#encoder.run({ input_values: new Tensor("float32", sound, [1, sound.length]) });
     sound.fill(0);
-    return heard as Tensor;
+    return { heard: heard as Tensor, ids: [], logits: [], past: {} };
   }
 
   /** As `Verifying.weigh`. Texts with a word that is unknown are left out. */
-  async weigh(sound: Sound, { words: text, rule, goesOn }: WeighingTask): Promise<Weighed[]> {
+  async weigh(sound: Sound, { words: text, rule }: WeighingTask): Promise<Weighed[]> {
     const weighed = new Map<string, Weighed>();
     const weigh = async (words: readonly string[]): Promise<string[] | null> => {
       const key = words.join(" ");
@@ -177,28 +247,23 @@ export class Verifier {
       return likelihood < LIKELY ? words.slice(0, first + Math.max(0, misheard)) : null;
     };
     const heard = await weigh(text);
-    if (heard && goesOn) await weigh(await this.#goOn(sound, heard, rule));
+    if (heard) await weigh(await this.#goOn(sound, text, heard.length, rule));
     // A card's check digit tells them apart, and a date has none.
-    if (rule.what === "digits" && goesOn)
+    if (rule.what === "digits")
       for (const like of Array.from(weighed.values(), ({ words }) => soundAlikes(words)).flat()) await weigh(like);
     return [...weighed.values()];
   }
 
   /** How likely each word is at its place, and the end behind the last. */
   async #likelihoods(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<{ likely: number[]; end: number }> {
-    const ids: number[] = [MARKS.begin];
-    const places = words.map((word, at) => {
-      const place = ids.length - 1;
-      ids.push(...tokensOf(word));
-      if (at < words.length - 1) ids.push(MARKS.comma);
-      return place;
-    });
+    const ids = idsOf(words);
+    const places = words.map((_, at) => idsOf(words.slice(0, at)).length - 1);
     const { words: known, initial, later } = VOCABULARIES[rule.what];
-    const logits = await this.#reader(sound)(ids);
+    const logits = await this.#read(sound, ids);
     const likely = words.map((word, at) => {
       const place = places[at] ?? 0;
       const tokens = tokensOf(word);
-      const among = shares(logits(place), at === 0 ? initial : later);
+      const among = shares(logitsAt(logits, place), at === 0 ? initial : later);
       const spellings = ZERO_WORDS.includes(word) ? ZERO_WORDS : [word];
       let share = shareOf(
         among,
@@ -207,64 +272,74 @@ export class Verifier {
       for (let length = 1; length <= tokens.length; length++) {
         const next = nextTokens(beginningWith(known, tokens.slice(0, length)), length);
         if (next.length > 1)
-          share *= shareOf(shares(logits(place + length), next), tokens[length] === undefined ? ENDINGS : tokens.slice(length, length + 1));
+          share *= shareOf(
+            shares(logitsAt(logits, place + length), next),
+            tokens[length] === undefined ? ENDINGS : tokens.slice(length, length + 1),
+          );
       }
       // That the answer goes on: behind a comma the model writes a word whether one was said or not.
-      const ending = at > 0 && rule.what !== "card" ? shareOf(shares(logits(place - 1), ENDINGS), [MARKS.stop, MARKS.end]) : 0;
+      const ending = at > 0 && rule.what !== "card" ? shareOf(shares(logitsAt(logits, place - 1), ENDINGS), [MARKS.stop, MARKS.end]) : 0;
       return share * (1 - ending);
     });
-    return { likely, end: shareOf(shares(logits(ids.length - 1), ENDINGS), [MARKS.stop, MARKS.end]) };
+    return { likely, end: shareOf(shares(logitsAt(logits, ids.length - 2), ENDINGS), [MARKS.stop, MARKS.end]) };
   }
 
-  /** What it writes behind `words`, and these, until the answer ends. */
-  async #goOn(sound: Sound, words: readonly string[], rule: AnswerRule): Promise<string[]> {
-    const { words: known, later } = VOCABULARIES[rule.what];
-    const said = [...words];
-    const read = this.#reader(sound);
-    let unread = [MARKS.begin, ...words.flatMap((word) => [...tokensOf(word), MARKS.comma])];
-    while (said.length < MOST_WORDS) {
-      const firstLogits = await read(unread);
-      const token = likeliest(shares(firstLogits(unread.length - 1), later));
-      if (OTHER_WORDS.includes(token)) return said;
-      const tokens = [token];
-      for (;;) {
-        const logits = (await read(tokens.slice(-1)))(0);
-        const among = shares(logits, nextTokens(beginningWith(known, tokens), tokens.length));
-        const [next = 0, nextShare = 0] = [...among].filter(([each]) => !ENDINGS.includes(each)).toSorted(([, a], [, b]) => b - a)[0] ?? [];
-        if (nextShare > shareOf(among, ENDINGS)) {
-          tokens.push(next);
+  /**
+   * The first `length` words of `text`, and what it writes behind them until the answer ends. That is mostly the rest of the text with a word
+   * changed, left out or put in: it is read ahead, and counts as far as each word is the one that would have been written.
+   */
+  async #goOn(sound: Sound, text: readonly string[], length: number, rule: AnswerRule): Promise<string[]> {
+    const said = text.slice(0, length);
+    let at = length;
+    /** Read in place of what the text has there. */
+    let other: string | null = null;
+    /** Words read ahead: few where one was misheard, since another often was. */
+    let ahead = text.length;
+    for (let reads = 0; reads < MOST_WORDS; reads++) {
+      const until = at + ahead;
+      const logits = await this.#read(sound, idsOf([...said, ...(other === null ? [] : [other]), ...text.slice(at, until)]));
+      for (let isRead = true; isRead;) {
+        const expected: string | undefined = other ?? (at < until ? text[at] : undefined);
+        const written = nextWord(logits, idsOf(said).length - 1, expected, VOCABULARIES[rule.what]);
+        if (!written) return said;
+        const { word, end } = written;
+        isRead = end !== null && word === expected;
+        if (end === null) {
+          ahead = expected === undefined ? 2 * ahead : FEW_WORDS;
+          if (other === null) at = behind(text, at, word);
+          other = word;
           continue;
         }
-        const word = beginningWith(known, tokens).find((each) => tokensOf(each).length === tokens.length) ?? "";
-        said.push(word === "o" ? "oh" : word);
+        said.push(word);
+        if (other === null) at++;
+        other = null;
         const extent = extentOf(said, rule);
-        const end = shareOf(shares(logits, ENDINGS), [MARKS.stop, MARKS.end]);
-        if (extent === "over" || extent === "full" || (extent === "whole" && end >= MISHEARD)) return said;
-        break;
+        if (extent === "over" || extent === "full" || (extent === "whole" && end >= MISHEARD) || said.length >= MOST_WORDS) return said;
       }
-      unread = [MARKS.comma];
     }
     return said;
   }
 
-  /** Reads further tokens of one text; the logits behind each of them. */
-  #reader(sound: Sound): (ids: readonly number[]) => Promise<(place: number) => Float32Array> {
-    let past: Past = Object.fromEntries(PAST.map((name) => [name, new Tensor("float32", [], [0, HEADS, 1, HEAD_VALUES])]));
-    let isFirst = true;
-    return async (ids) => {
-      const inputs = Object.fromEntries(Object.entries(past).map(([name, tensor]) => [`past_key_values.${name}`, tensor]));
-      const outputs = await this.#decoder.run({
-        ...inputs,
-        input_ids: new Tensor("int64", BigInt64Array.from(ids, BigInt), [1, ids.length]),
-        encoder_hidden_states: sound,
-        use_cache_branch: new Tensor("bool", [!isFirst]),
-      });
-      const isNew = (name: string) => isFirst || name.includes("decoder");
-      past = Object.fromEntries(PAST.map((name) => [name, (isNew(name) ? outputs[`present.${name}`] : past[name]) as Tensor]));
-      isFirst = false;
-      const { data, dims } = outputs["logits"] as Tensor;
-      const size = dims[2] ?? 0;
-      return (place) => (data as Float32Array).subarray(place * size, (place + 1) * size);
-    };
+  /** Reads a text from where it differs from the one read before; the logits behind each of its tokens. */
+  async #read(sound: Sound, ids: readonly number[]): Promise<readonly Float32Array[]> {
+    const known = ids.findIndex((id, at) => id !== sound.ids[at]);
+    if (known < 0) return sound.logits;
+    const past = known === 0 ? NO_PAST : beginningOf(sound.past, known);
+    const unread = ids.slice(known);
+    const outputs = await this.#decoder.run({
+      ...Object.fromEntries(Object.entries(past).map(([name, tensor]) => [`past_key_values.${name}`, tensor])),
+      input_ids: new Tensor("int64", BigInt64Array.from(unread, BigInt), [1, unread.length]),
+      encoder_hidden_states: sound.heard,
+      use_cache_branch: new Tensor("bool", [known > 0]),
+    });
+    // What it made of the sound comes with the first text alone.
+    const latest = (name: string) => (known === 0 || isOfText(name) ? outputs[`present.${name}`] : past[name]) as Tensor;
+    sound.past = Object.fromEntries(PAST.map((name) => [name, latest(name)]));
+    const { data, dims } = outputs["logits"] as Tensor;
+    const size = dims[2] ?? 0;
+    const rows = unread.map((_, at) => (data as Float32Array).subarray(at * size, (at + 1) * size));
+    sound.logits = [...sound.logits.slice(0, known), ...rows];
+    sound.ids = ids;
+    return sound.logits;
   }
 }
