@@ -1,7 +1,7 @@
 import { workerData } from "node:worker_threads";
 import { loadDecoders } from "./decoder.ts";
 import { prepare } from "./fields.ts";
-import { serveCall, tellResult } from "./listening.ts";
+import { serveCall, tell, tellResult } from "./listening.ts";
 import { UtteranceRecogniser } from "./utterance-recogniser.ts";
 import { type EmbeddedListenerData, verifyingBy } from "./verifier-thread.ts";
 
@@ -13,4 +13,6 @@ const { verifier } = workerData as EmbeddedListenerData;
 const decoders = await loadDecoders(verifier && verifyingBy(verifier));
 prepare(decoders);
 
-serveCall((framesAhead) => new UtteranceRecogniser({ ...decoders, framesAhead, onResult: tellResult }));
+serveCall(
+  (framesAhead) => new UtteranceRecogniser({ ...decoders, framesAhead, onSpeech: () => tell({ speech: true }), onResult: tellResult }),
+);

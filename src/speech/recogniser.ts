@@ -23,7 +23,7 @@ export interface Listener {
 
 export interface Recogniser {
   /**
-   * A call has begun that may speak: fills the pool and resolves when it is filled, and the second recogniser is there. The pool is emptied again when neither this nor
+   * A call has begun that may speak: fills the pool and resolves when it is filled. The pool is emptied again when neither this nor
    * `acquire` was called for a while.
    */
   expectSpeech(): Promise<void>;
@@ -146,8 +146,6 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
       void worker.terminate();
       return waiting.shift()?.(null);
     }
-    // It has loaded by the time that the greeting is over.
-    void verifier?.start();
     const caller = waiting.shift();
     if (caller) caller({ worker, port });
     else ready.push({ worker, port });
@@ -188,14 +186,16 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
   return {
     async expectSpeech() {
       await expect();
-      await verifier?.start();
     },
     async acquire() {
       const taken = take();
       void expect();
       const pooled = await taken;
       if (!pooled && !isStopped) onBusy();
-      return pooled && serve(pooled, { onDied: (fault) => isStopped || onDied(fault), onEnded: () => void fill() });
+      return (
+        pooled &&
+        serve(pooled, { onDied: (fault) => isStopped || onDied(fault), onEnded: () => void fill(), onSpeech: () => void verifier?.start() })
+      );
     },
     understandsNames: engine.kind !== "embedded",
     get counts() {
@@ -214,10 +214,12 @@ export function createRecogniser(options: RecogniserOptions): Recogniser {
 interface Endings {
   onDied: (fault: string | null) => void;
   onEnded: () => void;
+  /** The caller begins to speak. */
+  onSpeech: () => void;
 }
 
 /** Hands the worker to one call; `onEnded` once its worker is gone, after `onDied` when nobody has ended it. */
-function serve({ worker, port }: PooledWorker, { onDied, onEnded }: Endings): Listener {
+function serve({ worker, port }: PooledWorker, { onDied, onEnded, onSpeech }: Endings): Listener {
   let isStopped = false;
   let fault: string | null = null;
   const tell = (message: ToListener) => worker.postMessage(message);
@@ -233,7 +235,8 @@ function serve({ worker, port }: PooledWorker, { onDied, onEnded }: Endings): Li
     },
   };
   worker.on("message", (message: FromListener) => {
-    if ("fault" in message) {
+    if ("speech" in message) onSpeech();
+    else if ("fault" in message) {
       fault = message.fault;
       void worker.terminate();
     } else if (!isStopped) listener.onResult(message.result, message.task);

@@ -29,9 +29,9 @@ export type ToListener = { listen: ListenTask | null };
 
 /**
  * Speech worker to main thread. `task`: the id of the task that the utterance was recognised for. `fault`: the recogniser behind the worker
- * failed, which is the end of it; the words are constants.
+ * failed, which is the end of it; the words are constants. `speech`: the caller begins to speak.
  */
-export type FromListener = { result: RecognitionResult; task: number } | { fault: string };
+export type FromListener = { result: RecognitionResult; task: number } | { fault: string } | { speech: true };
 
 /** The worker's first message, unless it is a fault. */
 export const READY = "ready";

@@ -19,6 +19,8 @@ const PLAUSIBLE = { pause: { number: 14, missing: 0 }, complete: { number: 12, m
 
 export interface UtteranceRecogniserDeps extends Decoders {
   onResult(result: RecognitionResult, task: number): void;
+  /** The caller begins to speak. */
+  onSpeech?: () => void;
   /** What is pushed next: a caller who speaks on is heard while a pause is decoded. */
   framesAhead?: FramesAhead;
 }
@@ -74,6 +76,7 @@ export class UtteranceRecogniser {
 
   #begin(): void {
     if (!this.#task) return;
+    this.#deps.onSpeech?.();
     expectAnswer(this.#deps, this.#task);
     if (!hasDigits(this.#task.what)) return;
     this.#deps.streaming.use(FREE_DIGITS);

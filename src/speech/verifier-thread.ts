@@ -87,8 +87,8 @@ export interface VerifierThread {
 const hand = (worker: Worker, connection: VerifierConnection) => worker.postMessage(connection, [connection.port]);
 
 /**
- * The thread of the second recogniser, which all calls share: its model takes more memory than a call may. It starts with the first
- * speech worker, and has loaded its model by the time that most callers speak; until then calls go on without it.
+ * The thread of the second recogniser, which all calls share: its model takes more memory than a call may. It starts when a caller begins to
+ * speak, and has loaded its model by the time that most have read a card's number; until then calls go on without it.
  */
 export function createVerifier(): VerifierThread {
   const connections = new Set<VerifierConnection["done"]>();
