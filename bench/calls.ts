@@ -1,9 +1,10 @@
 /**
- * Concurrent keypad calls: npm run bench -- calls [calls ...] [--pin]   (default 10 100 200)
+ * Concurrent keypad calls: npm run bench -- calls [calls ...] [--pin] [--within SECONDS]   (default 10 100 200, within 5)
  *
  * Against one service process: INVITE to first RTP, key to next prompt, pacing, CPU a call; calls refused with 503, admitted calls whose
  * keyed card was not paid (a digit was wrong or lost), RTP timestamps that do not fit their sequence number without a marker (RFC 3551
  * section 4.1), and how late this process was itself. --pin: the service on the first core, the callers on the second.
+ * --within: they begin so close to each other; the first ends after 16 s.
  * The load runs in this process, the service in its own. Anchor: Asterisk 18.26 (chan_sip) on one core, measured once on a machine of
  * this kind: INVITE to first RTP 3.3 ms (95 %: 5.2) and last digit to next prompt 1.2 ms (3.0) with 100 calls, clean up to about 250; its
  * "last digit" counts from the end of the digit, so the digit's length is shown beside.
@@ -14,6 +15,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { systemClock } from "#src/kernel/clock.ts";
 import { systemRandom } from "#src/kernel/random.ts";
 import { isRtcp } from "#src/media/rtp.ts";
@@ -27,9 +29,13 @@ const KEYS = "4242424242424242     1230     123     94105     1";
 const NUMBER_KEYS = 16;
 const PACKET_MS = 20;
 const KEY_PACKETS = 5;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { pin: { type: "boolean", default: false }, within: { type: "string", default: "5" } },
+});
+const withinMs = Number(values.within) * 1000;
 const LEAD_MS = 2_500;
 const TAIL_MS = 4_000;
-const SPREAD_MS = 5_000;
 const ANCHOR: Readonly<Record<number, string>> = {
   10: "2.6 / 3.6 / 3.6      0.4 / 1.3      3.5",
   100: "3.3 / 5.2 / 5.6      1.2 / 3.0      1.6",
@@ -189,7 +195,7 @@ async function round(service: Service, calls: number): Promise<void> {
   const [cpu, started] = [cpuOf(service.pid()), performance.now()];
   await Promise.all(
     callers.map(async (caller, index) => {
-      await delay((index / calls) * SPREAD_MS);
+      await delay((index / calls) * withinMs);
       await caller.call(userAgent, sessions[index]?.sip_uri ?? "");
     }),
   );
@@ -230,15 +236,13 @@ function startPacer(callers: readonly Caller[], { ownLate }: Measured): { stop()
   return { stop: () => clearTimeout(timer) };
 }
 
-const args = process.argv.slice(2);
-const counts = args.filter((arg) => arg !== "--pin").map(Number);
 const service = await startService({ env: { SPEECH: "off", LOG_LEVEL: "warn" } });
-if (args.includes("--pin")) {
+if (values.pin) {
   for (const [core, pid] of [[0, service.pid()], [1, process.pid]]) execFileSync("taskset", ["-acp", String(core), String(pid)]); // prettier-ignore
 }
 await delay(3_000);
 console.log("calls  INVITE to RTP ms     key to prompt  pacing error ms    CPU a call");
 console.log("       p50 / p95 / max      p50 / p95      p50 / p99 / max");
-for (const calls of counts.length > 0 ? counts : [10, 100, 200]) await round(service, calls);
+for (const calls of positionals.length > 0 ? positionals.map(Number) : [10, 100, 200]) await round(service, calls);
 await service.close();
 console.log("done: key to prompt counts from the first packet of the last key, which lasts 100 ms");

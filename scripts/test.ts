@@ -97,7 +97,7 @@ const onAnyDatabase =
 const journeysOnPostgres = journeys.filter((file) => !onAnyDatabase.includes(nameOf(file)));
 /** A test that was given up after its time may leave what never ends: its file ends all the same. */
 const JOURNEY = ["--setup=test/journeys/render-prompts.ts", "--timeout=400000", "--force-exit"];
-/** One more than there are cores, because some always wait; two where they wait for a server, four where they wait for callers, prompts and time-outs. */
+/** One more than there are cores, because some always wait; two where they wait for a server. With more, calls and pages starve on a slow machine. */
 const concurrency = (more: number) => `--concurrency=${availableParallelism() + more}`;
 const UNIT_TIME = "--timeout=300000";
 const noPostgres = postgres ? null : "no PostgreSQL answers: start one and set TEST_DATABASE_URL=postgres://user@host/database";
@@ -132,14 +132,14 @@ const LEGS: Leg[] = [
     name: "journeys",
     what: "journeys on PGlite",
     missing: null,
-    command: nodeTest(journeys, [concurrency(4), ...JOURNEY]),
+    command: nodeTest(journeys, [concurrency(1), ...JOURNEY]),
     env: { TEST_DATABASE_URL: "" },
   },
   {
     name: "journeys-postgres",
     what: "journeys on PostgreSQL, where the database matters",
     missing: noPostgres,
-    command: nodeTest(journeysOnPostgres, [concurrency(4), ...JOURNEY]),
+    command: nodeTest(journeysOnPostgres, [concurrency(1), ...JOURNEY]),
     env: { TEST_DATABASE_URL: postgres ?? "" },
   },
 ];
