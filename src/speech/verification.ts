@@ -96,6 +96,9 @@ function shares(logits: Float32Array, tokens: readonly number[]): Map<number, nu
 const shareOf = (among: ReadonlyMap<number, number>, tokens: readonly number[]): number =>
   tokens.reduce((sum, token) => sum + (among.get(token) ?? 0), 0);
 
+/** The probability that the text ends behind a word, by the logits behind it. */
+const endShare = (logits: Float32Array): number => shareOf(shares(logits, ENDINGS), [MARKS.stop, MARKS.end]);
+
 /** The likelier of two tokens for zero stands for both. */
 function likeliest(among: ReadonlyMap<number, number>): number {
   const [spoken = 0] = ZEROS.toSorted((a, b) => (among.get(b) ?? 0) - (among.get(a) ?? 0));
@@ -186,8 +189,7 @@ function nextWord(
     const behindThese = logitsAt(logits, place + tokens.length);
     const among = shares(behindThese, nextTokens(beginningWith(known, tokens), tokens.length));
     const [next = 0, nextShare = 0] = [...among].filter(([each]) => !ENDINGS.includes(each)).toSorted(([, a], [, b]) => b - a)[0] ?? [];
-    if (nextShare <= shareOf(among, ENDINGS))
-      return { word: wordOf(), end: shareOf(shares(behindThese, ENDINGS), [MARKS.stop, MARKS.end]) };
+    if (nextShare <= shareOf(among, ENDINGS)) return { word: wordOf(), end: endShare(behindThese) };
     tokens.push(next);
   }
   return { word: wordOf(), end: null };
@@ -278,10 +280,10 @@ export class Verifier {
           );
       }
       // That the answer goes on: behind a comma the model writes a word whether one was said or not.
-      const ending = at > 0 && rule.what !== "card" ? shareOf(shares(logitsAt(logits, place - 1), ENDINGS), [MARKS.stop, MARKS.end]) : 0;
+      const ending = at > 0 && rule.what !== "card" ? endShare(logitsAt(logits, place - 1)) : 0;
       return share * (1 - ending);
     });
-    return { likely, end: shareOf(shares(logitsAt(logits, ids.length - 2), ENDINGS), [MARKS.stop, MARKS.end]) };
+    return { likely, end: endShare(logitsAt(logits, ids.length - 2)) };
   }
 
   /**
@@ -298,7 +300,8 @@ export class Verifier {
     for (let reads = 0; reads < MOST_WORDS; reads++) {
       const until = at + ahead;
       const logits = await this.#read(sound, idsOf([...said, ...(other === null ? [] : [other]), ...text.slice(at, until)]));
-      for (let isRead = true; isRead;) {
+      let isRead = true;
+      while (isRead) {
         const expected: string | undefined = other ?? (at < until ? text[at] : undefined);
         const written = nextWord(logits, idsOf(said).length - 1, expected, VOCABULARIES[rule.what]);
         if (!written) return said;

@@ -15,6 +15,7 @@ class Call {
   readonly #connection: VerifierConnection;
   #sound: Sound | null = null;
   #tasks: VerifierTask[] = [];
+  #isOver = false;
   /** Of the utterance heard last, in samples. */
   length = 0;
 
@@ -49,9 +50,12 @@ class Call {
       this.#sound = await verifier.hear(task.samples);
       task.samples.fill(0);
     } else this.#answer(this.#sound && (await verifier.weigh(this.#sound, task)));
+    // It may have ended meanwhile.
+    if (this.#isOver) this.#forget();
   }
 
   end(): void {
+    this.#isOver = true;
     this.#dropTasks();
     this.#forget();
   }
